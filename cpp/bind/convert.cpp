@@ -1,0 +1,62 @@
+#include "bind/convert.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include "base/error.hpp"
+
+namespace ramify {
+
+Value to_value(nb::handle object) {
+  if (object.is_none()) return {};
+  if (PyBool_Check(object.ptr())) return nb::cast<bool>(object);
+  if (PyLong_Check(object.ptr())) {
+    int overflow = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
+    if (overflow) throw InvalidInput("the number " + std::string(nb::str(object).c_str()) + " does not fit 64 bits");
+    return static_cast<std::int64_t>(number);
+  }
+  if (PyFloat_Check(object.ptr())) return nb::cast<double>(object);
+  if (PyUnicode_Check(object.ptr())) return nb::cast<std::string>(object);
+  if (PyDict_Check(object.ptr())) return to_dict(object);
+  if (nb::hasattr(object, "tolist")) return to_value(object.attr("tolist")());  // numpy arrays and scalars
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || PyAnySet_Check(object.ptr())) {
+    Value::List list;
+    for (nb::handle item : object) list.push_back(to_value(item));
+    return list;
+  }
+  throw nb::type_error(("cannot use a value of type " + std::string(nb::str(object.type()).c_str())).c_str());
+}
+
+Value::Dict to_dict(nb::handle mapping) {
+  Value::Dict dict;
+  for (auto [key, value] : nb::cast<nb::dict>(mapping)) {
+    if (!PyUnicode_Check(key.ptr())) throw nb::type_error("names of parameters and parts must be texts");
+    dict.emplace_back(nb::cast<std::string>(key), to_value(value));
+  }
+  return dict;
+}
+
+nb::object to_python(const Value& value) {
+  struct Visitor {
+    nb::object operator()(std::monostate) const { return nb::none(); }
+    nb::object operator()(bool x) const { return nb::bool_(x); }
+    nb::object operator()(std::int64_t x) const { return nb::int_(x); }
+    nb::object operator()(double x) const { return nb::float_(x); }
+    nb::object operator()(const std::string& x) const { return nb::str(x.c_str(), x.size()); }
+    nb::object operator()(const Value::List& x) const {
+      nb::list list;
+      for (const Value& item : x) list.append(to_python(item));
+      return list;
+    }
+    nb::object operator()(const Value::Dict& x) const { return to_python(x); }
+  };
+  return std::visit(Visitor{}, value.data);
+}
+
+nb::object to_python(const Value::Dict& value) {
+  nb::dict dict;
+  for (const auto& [key, item] : value) dict[nb::str(key.c_str(), key.size())] = to_python(item);
+  return dict;
+}
+
+}  // namespace ramify

@@ -1,0 +1,224 @@
+// Games and states as Python sees them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <random>
+
+#include "base/error.hpp"
+#include "bind/convert.hpp"
+#include "bind/modules.hpp"
+#include "games/any.hpp"
+
+namespace ramify {
+namespace {
+
+using namespace nb::literals;
+using FloatArray = nb::ndarray<nb::numpy, float>;
+using IntArray = nb::ndarray<nb::numpy, std::int32_t>;
+
+// Python functions that finish the picture: {"svg": f(state), "attribute": f(state, name)}. Filled by ramify.games.
+nb::dict hooks(nb::handle module) { return nb::cast<nb::dict>(module.attr("hooks")); }
+
+int checked_player(const AnyState& state, std::optional<int> player) {
+  if (!player) {
+    const Acting acting = state.acting();
+    if (acting == kBoth) throw InvalidInput("both players act here: say which player (0 or 1)");
+    return acting == kSecond ? 1 : 0;
+  }
+  if (*player != 0 && *player != 1) throw InvalidInput("player must be 0 or 1, not " + std::to_string(*player));
+  return *player;
+}
+
+nb::tuple acting_players(const AnyState& state) {
+  switch (state.acting()) {
+    case kFirst: return nb::make_tuple(0);
+    case kSecond: return nb::make_tuple(1);
+    case kBoth: return nb::make_tuple(0, 1);
+    default: return nb::tuple();
+  }
+}
+
+FloatArray rewards_array(const Rewards& rewards) { return to_array(std::vector<float>(rewards.begin(), rewards.end())); }
+
+FloatArray observation(const AnyState& state, std::optional<int> player) {
+  std::vector<float> data(state.game()->observation_size());
+  state.observe(checked_player(state, player), data.data());
+  std::vector<std::size_t> shape;
+  for (int side : state.game()->observation_shape()) shape.push_back(static_cast<std::size_t>(side));
+  return to_array(data, shape);
+}
+
+FloatArray apply(AnyState& state, const nb::args& actions) {
+  std::vector<Action> list;
+  for (nb::handle item : actions) {
+    Action action = 0;
+    if (PyBool_Check(item.ptr()) || !PyIndex_Check(item.ptr()) || !nb::try_cast(nb::int_(item), action))
+      throw IllegalAction("an action is a whole number, not " + std::string(nb::repr(item).c_str()));
+    list.push_back(action);
+  }
+  return rewards_array(state.apply(list));
+}
+
+nb::tuple outcomes(const AnyState& state, std::optional<int> player) {
+  const auto [actions, index] = state.outcomes(checked_player(state, player));
+  return nb::make_tuple(to_array(actions), to_array(std::vector<std::int32_t>(index.begin(), index.end())));
+}
+
+nb::tuple reduce_game(const AnyGame& game) {
+  return nb::make_tuple(nb::module_::import_("ramify.games").attr("restore_game"),
+                        nb::make_tuple(game.name(), to_python(game.params())));
+}
+
+std::string show_game(const AnyGame& game) {
+  std::string out = game.name() + "(";
+  for (const auto& [key, value] : game.params()) out += (out.back() == '(' ? "" : ", ") + key + "=" + describe(value);
+  return out + ")";
+}
+
+std::uint64_t fresh_seed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+void bind_symmetry(nb::module_& m) {
+  nb::class_<Symmetry>(m, "Symmetry", "A map of a game onto itself, as permutations of observation and actions.")
+      .def_ro("name", &Symmetry::name)
+      .def_ro("swaps_players", &Symmetry::swaps_players, "Whether the players change places.")
+      .def_prop_ro("observation", [](const Symmetry& s) { return to_array(s.observation); },
+                   "new.ravel()[i] = old.ravel()[observation[i]]")
+      .def_prop_ro("actions", [](const Symmetry& s) { return to_array(s.actions); }, "Action a becomes actions[a].")
+      .def("__repr__", [](const Symmetry& s) { return "<symmetry '" + s.name + "'>"; });
+}
+
+void bind_game(nb::module_& m) {
+  nb::class_<AnyGame>(m, "Game", "A game of the compiled core: its rules and parameters. Make one with ramify.make().")
+      .def_prop_ro("name", &AnyGame::name)
+      .def_prop_ro("params", [](const AnyGame& g) { return to_python(g.params()); }, "Every parameter in force.",
+                   nb::sig("def params(self) -> dict[str, Any]"))
+      .def_prop_ro("num_actions", &AnyGame::num_actions, "Length of the policy vector.")
+      .def_prop_ro("observation_shape",
+                   [](const AnyGame& g) { return nb::tuple(nb::cast(g.observation_shape())); },
+                   nb::sig("def observation_shape(self) -> tuple[int, ...]"))
+      .def_prop_ro("simultaneous", &AnyGame::simultaneous, "Whether both players can act at once.")
+      .def_prop_ro("symmetries", &AnyGame::symmetries, nb::rv_policy::reference_internal,
+                   "Maps of the game onto itself; the identity first.")
+      .def_prop_ro("state_bytes", &AnyGame::state_bytes, "Memory of one position inside the core.")
+      .def("initial_state",
+           [](const AnyGame& g, std::optional<std::uint64_t> seed) { return g.initial(seed ? *seed : fresh_seed()); },
+           "seed"_a = nb::none(), "The start. The seed matters where the start is random; None draws a fresh one.")
+      .def("state",
+           [](const AnyGame& g, const std::optional<std::string>& text, const nb::kwargs& parts) {
+             Value::Dict dict = to_dict(parts);
+             if (text) {
+               if (g.notation().empty()) throw InvalidInput(g.name() + ": a position has no short text form");
+               dict.emplace_back(g.notation(), *text);
+             }
+             return g.parse(dict);
+           },
+           "text"_a = nb::none(), "parts"_a, "A position from its parts (as in `state.fields`) or its short text form.",
+           nb::sig("def state(self, text: str | None = None, **parts: Any) -> State"))
+      .def("random_turns", &AnyGame::random_turns, "seed"_a, "games"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Play random games inside the core; returns the number of turns. For benchmarks.")
+      .def("__eq__", [](const AnyGame& a, nb::handle b) {
+             const AnyGame* other = nullptr;
+             return nb::try_cast(b, other) && other && show_game(a) == show_game(*other);
+           }, nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const AnyGame& g) { return static_cast<std::int64_t>(hash_text(show_game(g)) >> 2); })
+      .def("__repr__", &show_game)
+      .def("__reduce__", &reduce_game, nb::sig("def __reduce__(self) -> tuple[Any, ...]"));
+}
+
+void bind_state(nb::module_& m) {
+  nb::handle module = m;
+  const auto copy = [](const AnyState& s) { return s.copy(); };
+  nb::class_<AnyState>(m, "State", "A position of a native game.")
+      .def_prop_ro("game", [](const AnyState& s) { return std::const_pointer_cast<AnyGame>(s.game()); })
+      .def_prop_ro("acting", &acting_players, "Players who choose now: (0,), (1,), (0, 1), or () when the game is over.",
+                   nb::sig("def acting(self) -> tuple[int, ...]"))
+      .def_prop_ro("is_over", [](const AnyState& s) { return s.acting() == kOver; })
+      .def_prop_ro("returns", [](const AnyState& s) { return rewards_array(s.returns()); },
+                   "Rewards so far, per player: float32[2].")
+      .def_prop_ro("key", &AnyState::key, "64 bits; equal keys promise equal futures.")
+      .def_prop_ro("history_key", &AnyState::history_key, "As key, but equal only for equal repetition histories too.")
+      .def_prop_ro("canonical_key", &AnyState::canonical_key, "The least key among the symmetric images.")
+      .def_prop_ro("fields", [](const AnyState& s) { return to_python(s.fields()); },
+                   "The position as plain data; game.state(**fields) gives it back.",
+                   nb::sig("def fields(self) -> dict[str, Any]"))
+      .def("legal_actions", [](const AnyState& s, std::optional<int> p) { return to_array(s.actions(checked_player(s, p))); },
+           "player"_a = nb::none(), "int32, ascending; empty for a player who does not act.")
+      .def("outcomes", &outcomes, "player"_a = nb::none(),
+           "(actions, index): one action per outcome, and for every action its outcome or -1.",
+           nb::sig("def outcomes(self, player: int | None = None) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]"))
+      .def("apply", &apply, "actions"_a, "Play one action per acting player, in place; returns the rewards, float32[2].",
+           nb::sig("def apply(self, *actions: SupportsIndex) -> NDArray[numpy.float32]"))
+      .def("observation", &observation, "player"_a = nb::none(), "float32 of game.observation_shape, as `player` sees it.")
+      .def("action_name",
+           [](const AnyState& s, Action action, std::optional<int> p) {
+             if (action < 0 || action >= s.game()->num_actions())
+               throw InvalidInput("actions of " + s.game()->name() + " go from 0 to " +
+                                  std::to_string(s.game()->num_actions() - 1) + ", not " + std::to_string(action));
+             return s.action_name(checked_player(s, p), action);
+           },
+           "action"_a, "player"_a = nb::none())
+      .def("action", [](const AnyState& s, const std::string& name, std::optional<int> p) {
+             return s.action(checked_player(s, p), name);
+           }, "name"_a, "player"_a = nb::none(), "The legal action of that name.")
+      .def("transform", [](const AnyState& s, int k) {
+             if (k < 0 || k >= static_cast<int>(s.game()->symmetries().size()))
+               throw InvalidInput("there is no symmetry " + std::to_string(k));
+             return s.transform(k);
+           }, "symmetry"_a, "The image under game.symmetries[symmetry].")
+      .def("perft", &AnyState::perft, "depth"_a, nb::call_guard<nb::gil_scoped_release>(),
+           "Number of action sequences of that length from here.")
+      .def("copy", copy)
+      .def("__copy__", copy)
+      .def("__deepcopy__", [](const AnyState& s, nb::handle) { return s.copy(); }, "memo"_a,
+           nb::sig("def __deepcopy__(self, memo: dict[int, Any]) -> State"))
+      .def("svg", [module](nb::object self) { return nb::cast<std::string>(hooks(module)["svg"](self)); },
+           nb::sig("def svg(self) -> str"), "The position as a picture.")
+      .def("_repr_svg_", [module](nb::object self) { return nb::cast<std::string>(hooks(module)["svg"](self)); },
+           nb::sig("def _repr_svg_(self) -> str"))
+      .def("__getattr__", [module](nb::object self, const std::string& name) -> nb::object {
+             return hooks(module)["attribute"](self, name);
+           }, nb::sig("def __getattr__(self, name: str) -> Any"))
+      .def("__str__", &AnyState::text)
+      .def("__repr__", [](const AnyState& s) { return "<" + show_game(*s.game()) + "\n" + s.text() + ">"; })
+      .def("__reduce__", [](const AnyState& s) {
+             return nb::make_tuple(nb::module_::import_("ramify.games").attr("restore_state"),
+                                   nb::make_tuple(std::const_pointer_cast<AnyGame>(s.game()), to_python(s.fields()),
+                                                  s.returns()[0], s.returns()[1]));
+           }, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
+      .def("_set_returns", &AnyState::set_returns, "first"_a, "second"_a);
+}
+
+}  // namespace
+
+void bind_games(nb::module_& m) {
+  m.attr("hooks") = nb::dict();
+  bind_symmetry(m);
+  bind_game(m);
+  bind_state(m);
+  m.def("game_names", [] {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : game_registry()) names.push_back(name);
+    return names;
+  });
+  m.def("make_game", [](const std::string& name, const nb::dict& params) {
+    return game_registry().at(name).make(to_dict(params), nullptr);
+  }, "name"_a, "params"_a, nb::sig("def make_game(name: str, params: dict[str, Any]) -> Game"));
+  m.def("game_params", [](const std::string& name) {
+    std::vector<ParamInfo> infos;
+    game_registry().at(name).make({}, &infos);
+    nb::list rows;
+    for (const ParamInfo& info : infos) rows.append(nb::make_tuple(info.name, to_python(info.fallback), info.help));
+    return rows;
+  }, "name"_a, "(name, default, meaning) of every parameter.",
+     nb::sig("def game_params(name: str) -> list[tuple[str, Any, str]]"));
+}
+
+}  // namespace ramify

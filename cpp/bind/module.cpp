@@ -1,0 +1,14 @@
+// The extension module ramify._core.
+#include <nanobind/nanobind.h>
+
+#include "base/error.hpp"
+#include "bind/modules.hpp"
+#include "bind/register.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "The compiled core of ramify: games and search.";
+  nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
+  nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
+  ramify::register_all_games();
+  ramify::bind_games(m);
+}

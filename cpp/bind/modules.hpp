@@ -1,0 +1,10 @@
+// The parts of the extension module, each bound in a file of its own.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace ramify {
+
+void bind_games(nanobind::module_& m);
+
+}  // namespace ramify

@@ -1,0 +1,119 @@
+// What a native game is: a `Rules` class that holds the parameters and a small `State` value that it moves forward.
+//
+// A game knows nothing of search, of Python, or of the other games. Rules are immutable once built and shared by every
+// state and thread; a State is a plain value whose copies are independent. Nothing here checks an action: callers do,
+// once, at the border (see any.hpp), so that the search pays for no check.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/params.hpp"
+#include "base/value.hpp"
+
+namespace ramify {
+
+using Action = std::int32_t;  // a player's choice: an index into the policy vector
+constexpr Action kNone = -1;  // the "action" of a player who does not act
+
+using Rewards = std::array<float, 2>;  // one per player
+using Shape = std::vector<int>;        // of an observation: usually channels, rows, columns
+
+// Who chooses now, as a bit mask over players.
+enum Acting : std::uint8_t { kOver = 0, kFirst = 1, kSecond = 2, kBoth = 3 };
+constexpr bool acts(Acting acting, int player) { return (acting >> player) & 1; }
+
+// One action per player; kNone for a player who does not act.
+struct Joint {
+  std::array<Action, 2> of{kNone, kNone};
+  constexpr Action operator[](int player) const { return of[static_cast<std::size_t>(player)]; }
+};
+
+// A map of the game onto itself. The transformed state's observation is `new[i] = old[observation[i]]`, an action a
+// becomes `actions[a]`, and players change places if `swaps_players`.
+struct Symmetry {
+  std::string name;
+  std::vector<std::int32_t> observation;
+  std::vector<std::int32_t> actions;
+  bool swaps_players = false;
+};
+
+template <class R>
+concept Rules = requires(const R rules, const typename R::State state, typename R::State moving, Params params,
+                         Action* actions, float* observation, int player, std::uint64_t seed, Joint joint) {
+  requires std::copyable<typename R::State>;
+  { R::name } -> std::convertible_to<std::string_view>;
+  R(params);                                                         // reads its parameters, raises InvalidInput
+  { rules.num_actions() } -> std::same_as<int>;                      // length of the policy vector
+  { rules.observation_shape() } -> std::same_as<Shape>;
+  { rules.simultaneous() } -> std::same_as<bool>;                    // can both players act at once?
+  { rules.initial(seed) } -> std::same_as<typename R::State>;
+  { rules.acting(state) } -> std::same_as<Acting>;
+  { rules.actions(state, player, actions) } -> std::same_as<int>;    // legal, ascending; room for num_actions
+  { rules.apply(moving, joint) } -> std::same_as<Rewards>;           // in place, unchecked
+  { rules.key(state) } -> std::same_as<Key>;                         // equal keys promise equal futures
+  rules.observe(state, player, observation);                         // writes every float, as that player sees it
+  { rules.action_name(state, player, Action{}) } -> std::same_as<std::string>;
+  { rules.text(state) } -> std::same_as<std::string>;                // the position for a terminal
+  { rules.fields(state) } -> std::same_as<Value::Dict>;              // the position as plain data ...
+  { rules.parse(Value::Dict{}) } -> std::same_as<typename R::State>;  // ... and back; raises InvalidInput
+};
+
+// Optional members, each with the meaning of leaving it out:
+//
+//   int outcomes(state, player, Action* actions, std::int16_t* index)   actions with the same effect form one outcome;
+//       writes one action per outcome (ascending) and, unless index is null, outcome or -1 for every action.
+//       Left out: every legal action is its own outcome.
+//   std::vector<Symmetry> symmetries() and State transform(state, k)    symmetry 0 is the identity.
+//       Left out: only the identity.
+//   std::pair<Key, int> canonical(state)   the least key among the symmetric images, and the symmetry that leads there.
+//       Left out: the key itself and symmetry 0.
+//   Rewards returns(state)                 what an explicit position (from parse) has already paid. Left out: 0, 0.
+//   std::string_view R::notation           the field that `game.state("...")` fills. Left out: no such short form.
+//   Key history_key(state)                 as key, but also equal only for equal repetition histories.
+
+template <class R>
+concept MergesActions = requires(const R rules, const typename R::State state, Action* actions, std::int16_t* index) {
+  { rules.outcomes(state, 0, actions, index) } -> std::same_as<int>;
+};
+
+template <class R>
+concept HasSymmetries = requires(const R rules, const typename R::State state) {
+  { rules.symmetries() } -> std::same_as<std::vector<Symmetry>>;
+  { rules.transform(state, 0) } -> std::same_as<typename R::State>;
+};
+
+template <class R>
+concept HasCanonicalKey = requires(const R rules, const typename R::State state) {
+  { rules.canonical(state) } -> std::same_as<std::pair<Key, int>>;
+};
+
+// Outcomes of any game: its own, or one per legal action.
+template <Rules R>
+int outcomes(const R& rules, const typename R::State& state, int player, Action* actions, std::int16_t* index) {
+  if constexpr (MergesActions<R>) {
+    return rules.outcomes(state, player, actions, index);
+  } else {
+    const int count = rules.actions(state, player, actions);
+    if (index) {
+      std::fill(index, index + rules.num_actions(), std::int16_t{-1});
+      for (int i = 0; i < count; ++i) index[actions[i]] = static_cast<std::int16_t>(i);
+    }
+    return count;
+  }
+}
+
+template <Rules R>
+std::pair<Key, int> canonical(const R& rules, const typename R::State& state) {
+  if constexpr (HasCanonicalKey<R>) return rules.canonical(state);
+  else return {rules.key(state), 0};
+}
+
+}  // namespace ramify

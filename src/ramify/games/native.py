@@ -1,0 +1,51 @@
+"""What native games get from Python: pictures, extra attributes, pickling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ramify import _core
+
+_attributes: dict[tuple[str, str], Callable[[_core.State], Any]] = {}
+
+
+def state_attribute(game: str, name: str) -> Callable[[Callable[[_core.State], Any]], Callable[[_core.State], Any]]:
+    """Decorator: ``state.NAME`` of a native game is computed by this function."""
+
+    def add(function: Callable[[_core.State], Any]) -> Callable[[_core.State], Any]:
+        _attributes[game, name] = function
+        return function
+
+    return add
+
+
+def _attribute(state: _core.State, name: str) -> Any:
+    if not name.startswith("_"):
+        if (state.game.name, name) in _attributes:
+            return _attributes[state.game.name, name](state)
+        fields = state.fields
+        if name in fields:
+            return fields[name]
+    raise AttributeError(f"a state of {state.game.name} has no attribute {name!r}")
+
+
+def _svg(state: _core.State) -> str:
+    from ramify.games.pictures import draw  # drawing is rarely wanted: not at import
+
+    return draw(state)
+
+
+def restore_game(name: str, params: dict[str, Any]) -> _core.Game:
+    """Rebuild a pickled native game."""
+    return _core.make_game(name, params)
+
+
+def restore_state(game: _core.Game, fields: dict[str, Any], first: float, second: float) -> _core.State:
+    """Rebuild a pickled native state."""
+    state = game.state(**fields)
+    state._set_returns(first, second)
+    return state
+
+
+_core.hooks.update(svg=_svg, attribute=_attribute)

@@ -1,0 +1,100 @@
+"""What a game and a state offer to everybody else: native, Python-written and adapted games alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, SupportsIndex, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Symmetry(Protocol):
+    """A map of the game onto itself, as permutations."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def swaps_players(self) -> bool:
+        """Whether the players change places."""
+        ...
+
+    @property
+    def observation(self) -> NDArray[np.int32]:
+        """new.ravel()[i] = old.ravel()[observation[i]]"""
+        ...
+
+    @property
+    def actions(self) -> NDArray[np.int32]:
+        """Action a becomes actions[a]."""
+        ...
+
+
+@runtime_checkable
+class State(Protocol):
+    """A position. Values and rewards are per player; nobody negates anything."""
+
+    @property
+    def game(self) -> Game: ...
+    @property
+    def acting(self) -> tuple[int, ...]:
+        """Players who choose now: (0,), (1,), (0, 1), or () when the game is over."""
+        ...
+
+    @property
+    def is_over(self) -> bool: ...
+    @property
+    def returns(self) -> NDArray[np.float32]:
+        """Rewards so far, per player: float32[2]."""
+        ...
+
+    @property
+    def key(self) -> int:
+        """64 bits; equal keys promise equal futures."""
+        ...
+
+    def legal_actions(self, player: int | None = None) -> NDArray[np.int32]:
+        """Ascending; by default of the only acting player."""
+        ...
+
+    def outcomes(self, player: int | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(actions, index): one action per outcome, and for every action its outcome or -1."""
+        ...
+
+    def apply(self, *actions: SupportsIndex) -> NDArray[np.float32]:
+        """Play one action per acting player, in player order, in place; returns the rewards."""
+        ...
+
+    def observation(self, player: int | None = None) -> NDArray[np.float32]: ...
+    def copy(self) -> State: ...
+    def transform(self, symmetry: int) -> State:
+        """The image of this state under game.symmetries[symmetry]."""
+        ...
+
+    def action_name(self, action: int, player: int | None = None) -> str: ...
+    def action(self, name: str, player: int | None = None) -> int: ...
+    def svg(self) -> str: ...
+
+
+@runtime_checkable
+class Game(Protocol):
+    """The rules, with their parameters."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def params(self) -> dict[str, Any]: ...
+    @property
+    def num_actions(self) -> int: ...
+    @property
+    def observation_shape(self) -> tuple[int, ...]: ...
+    @property
+    def simultaneous(self) -> bool: ...
+    @property
+    def symmetries(self) -> Sequence[Symmetry]:
+        """The identity first."""
+        ...
+
+    def initial_state(self, seed: int | None = None) -> State:
+        """The start. The seed matters where the start is random; None draws a fresh one."""
+        ...

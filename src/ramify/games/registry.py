@@ -1,0 +1,77 @@
+"""Games by name: the native ones, those registered from Python, and families such as ``openspiel:NAME``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ramify import _core
+from ramify.games.protocol import Game
+
+Factory = Callable[..., Game]
+F = TypeVar("F", bound=Factory)
+
+_python_games: dict[str, Factory] = {}
+_families: dict[str, Callable[[str, dict[str, Any]], Game]] = {}
+_presets: dict[str, dict[str, dict[str, Any]]] = {}
+
+
+def register(name: str) -> Callable[[F], F]:
+    """Class decorator: make a game written in Python available as ``make(name, ...)``."""
+    if not isinstance(name, str) or not name or ":" in name:
+        raise ValueError(f"a game's name is a text without ':', not {name!r}")
+
+    def add(factory: F) -> F:
+        if name in _core.game_names():
+            raise ValueError(f"{name!r} is a native game; choose another name")
+        factory.name = name  # type: ignore[attr-defined]  # the class learns the name it is known by
+        _python_games[name] = factory
+        return factory
+
+    return add
+
+
+def register_family(prefix: str, factory: Callable[[str, dict[str, Any]], Game]) -> None:
+    """Make every ``prefix:NAME`` available; the factory gets NAME and the parameters."""
+    _families[prefix] = factory
+
+
+def register_presets(game: str, presets: dict[str, dict[str, Any]]) -> None:
+    """Named sets of parameters: ``make(game, preset=...)``; parameters given beside it win."""
+    _presets[game] = presets
+
+
+def games() -> list[str]:
+    """Names that :func:`make` knows (families such as ``openspiel:NAME`` apart)."""
+    return sorted([*_core.game_names(), *_python_games])
+
+
+def presets(game: str) -> dict[str, dict[str, Any]]:
+    """The named parameter sets of a game."""
+    return dict(_presets.get(game, {}))
+
+
+def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
+    """The game of that name. ``games()`` lists the names; see API docs for parameters."""
+    if preset is not None:
+        params = {**_preset(name, preset), **params}
+    if name in _core.game_names():
+        return _core.make_game(name, params)
+    if name in _python_games:
+        return _python_games[name](**params)
+    prefix, separator, rest = name.partition(":")
+    if separator and prefix in _families:
+        return _families[prefix](rest, params)
+    close = difflib.get_close_matches(name, games(), n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    families = ", ".join(f"{family}:NAME" for family in sorted(_families))
+    raise ValueError(f"no game named {name!r}; {hint}known games: {', '.join(games())}, {families}")
+
+
+def _preset(game: str, preset: str) -> dict[str, Any]:
+    known = _presets.get(game, {})
+    if preset not in known:
+        options = ", ".join(known) or "none"
+        raise ValueError(f"game {game!r} has no preset {preset!r}; its presets: {options}")
+    return known[preset]
