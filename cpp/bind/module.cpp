@@ -9,6 +9,8 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of ramify: games and search.";
   nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
   nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
+  nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
   ramify::register_all_games();
   ramify::bind_games(m);
+  ramify::bind_search(m);
 }
