@@ -33,9 +33,9 @@ class Arena {
 
   // A run of `words` words inside one chunk, starting at an even offset (8-byte aligned). Thread-safe.
   Offset slab(std::uint32_t words) {
-    if (words > kChunkWords) throw std::bad_alloc();
+    if (words > kChunkWords - 2) throw std::bad_alloc();
     const std::lock_guard<std::mutex> guard(mutex_);
-    if ((next_ & kChunkMask) + words > kChunkWords || next_ == 0) {
+    if (room_ < words) {
       const std::uint32_t chunk = count_;
       if (chunk >= kChunks) throw std::length_error("search graph exceeds 16 GiB");
       auto* memory = static_cast<std::uint32_t*>(std::malloc(std::size_t{kChunkWords} * 4));
@@ -43,22 +43,21 @@ class Arena {
       chunks_[chunk].store(memory, std::memory_order_release);
       ++count_;
       next_ = chunk << kChunkBits;
-      if (next_ == 0) next_ = 2;  // offset 0 stays free to mean "none"
+      room_ = kChunkWords;
+      if (chunk == 0) take(2);  // offset 0 stays free to mean "none"
     }
-    const Offset start = next_;
-    next_ += (words + 1) & ~1u;
-    return start;
+    return take((words + 1) & ~1u);
   }
 
   void clear() {
     for (std::uint32_t chunk = 0; chunk < count_; ++chunk) std::free(chunks_[chunk].exchange(nullptr));
-    count_ = 0;
-    next_ = 0;
+    count_ = next_ = room_ = 0;
   }
 
   void swap(Arena& other) {
     std::swap(chunks_, other.chunks_);
     std::swap(next_, other.next_);
+    std::swap(room_, other.room_);
     std::swap(count_, other.count_);
   }
 
@@ -68,9 +67,17 @@ class Arena {
   static constexpr std::uint32_t kChunkMask = kChunkWords - 1;
   static constexpr std::uint32_t kChunks = 1u << (32 - kChunkBits);
 
+  Offset take(std::uint32_t words) {
+    const Offset start = next_;
+    next_ += words;
+    room_ -= words;
+    return start;
+  }
+
   std::unique_ptr<std::atomic<std::uint32_t*>[]> chunks_;
   std::mutex mutex_;
   Offset next_ = 0;
+  std::uint32_t room_ = 0;  // words left in the last chunk
   std::uint32_t count_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "base/thread_pool.hpp"
 #include "bind/convert.hpp"
 #include "bind/modules.hpp"
+#include "bind/python_rules.hpp"
 #include "bind/register.hpp"
 #include "search/dynamics.hpp"
 #include "search/priors.hpp"
@@ -111,6 +112,12 @@ nb::object array_of(const std::vector<T>& data, std::vector<std::size_t> shape =
   return nb::cast(to_array(data, shape));
 }
 
+nb::list to_python(const std::vector<Joint>& path) {
+  nb::list line;
+  for (const Joint& joint : path) line.append(nb::make_tuple(joint[0], joint[1]));
+  return line;
+}
+
 nb::dict to_python(const Report& r) {
   nb::dict d;
   d["acting"] = static_cast<int>(r.acting);
@@ -122,6 +129,7 @@ nb::dict to_python(const Report& r) {
   const std::vector<std::size_t> shape{r.actions[0].size(), r.actions[1].size()};
   d["outcomes"] = nb::make_tuple(array_of(r.actions[0]), array_of(r.actions[1]));
   d["priors"] = nb::make_tuple(array_of(r.priors[0]), array_of(r.priors[1]));
+  d["scores"] = nb::make_tuple(array_of(r.scores[0]), array_of(r.scores[1]));
   d["q"] = nb::make_tuple(array_of(r.q[0]), array_of(r.q[1]));
   d["edge_visits"] = array_of(r.edge_visits, shape);
   std::vector<float> payoffs = r.payoffs[0];
@@ -155,6 +163,16 @@ void absorb(BoundSearch& self, Rows<const float> logits, Rows<const float> value
 std::unique_ptr<BoundSearch> make_native(nb::object state, const nb::dict& settings) {
   const auto& native = nb::cast<const AnyState&>(state);
   auto made = search_registry().at(native.game()->name())(native, to_settings(settings));
+  return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
+}
+
+std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& settings) {
+  const nb::object game = state.attr("game");
+  std::size_t observation_size = 1;
+  for (nb::handle side : game.attr("observation_shape")) observation_size *= nb::cast<std::size_t>(side);
+  PythonRules rules(nb::cast<int>(game.attr("num_actions")), observation_size);
+  auto made = std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state),
+                                                       to_settings(settings), observation_size);
   return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
 }
 
@@ -259,11 +277,10 @@ void bind_search(nb::module_& m) {
            }, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a)
       .def("report", [](const BoundSearch& s, const nb::list& path) { return to_python(s.search->report(to_path(path))); },
            "path"_a, nb::sig("def report(self, path: list[tuple[int, int]]) -> dict[str, Any]"))
-      .def("principal_variation", [](const BoundSearch& s) {
-             nb::list line;
-             for (const Joint& joint : s.search->principal_variation()) line.append(nb::make_tuple(joint[0], joint[1]));
-             return line;
-           }, nb::sig("def principal_variation(self) -> list[tuple[int, int]]"))
+      .def_prop_ro("last_path", [](const BoundSearch& s) { return to_python(s.search->last_path()); },
+                   "The actions of the last descent.", nb::sig("def last_path(self) -> list[tuple[int, int]]"))
+      .def("principal_variation", [](const BoundSearch& s) { return to_python(s.search->principal_variation()); },
+           nb::sig("def principal_variation(self) -> list[tuple[int, int]]"))
       .def("advance", [](BoundSearch& s, Action first, Action second) { return s.search->advance({{first, second}}); },
            "first"_a, "second"_a)
       .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search->stats()); },
@@ -285,6 +302,8 @@ void bind_search(nb::module_& m) {
 
   m.def("make_search", &make_native, "state"_a, "settings"_a,
         nb::sig("def make_search(state: State, settings: dict[str, Any]) -> Search"));
+  m.def("make_python_search", &make_python, "state"_a, "settings"_a,
+        nb::sig("def make_python_search(state: Any, settings: dict[str, Any]) -> Search"));
   m.def("make_latent_search", &make_latent, "num_actions"_a, "order"_a, "acting"_a, "first"_a, "second"_a, "settings"_a,
         nb::sig("def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], "
                 "second: Sequence[int], settings: dict[str, Any]) -> Search"));

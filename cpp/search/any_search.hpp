@@ -58,6 +58,7 @@ struct Report {
   float evaluation[2] = {0.0f, 0.0f};
   std::vector<Action> actions[2];  // per outcome, ascending; one kNone for a passive player
   std::vector<float> priors[2];
+  std::vector<float> scores[2];    // what selection would compare now; none for a passive player
   std::vector<float> q[2];         // first-play urgency where nothing was tried
   std::vector<std::int64_t> edge_visits;  // [n0, n1]
   std::vector<float> payoffs[2];          // [n0, n1]; nan where unvisited
@@ -85,6 +86,8 @@ class AnySearch {
 
   // The node reached by these actions from the root; not ready if the search has never been there.
   virtual Report report(std::span<const Joint> path) const = 0;
+  // The actions of the last descent.
+  virtual std::vector<Joint> last_path() const = 0;
   // The most visited way down.
   virtual std::vector<Joint> principal_variation() const = 0;
   // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none.

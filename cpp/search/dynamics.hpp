@@ -42,16 +42,18 @@ class RulesDynamics {
 
   // Positions may share a node only if their whole futures are equal: where repetition counts, that is history_key.
   SharedKey shared_key(const Cursor& cursor, const Settings& settings) const {
-    if (settings.canonical) {
-      const auto [key, symmetry] = canonical(*rules_, cursor);
-      return {key, symmetry};
-    }
+    if constexpr (HasCanonicalKey<R>)
+      if (settings.canonical) {
+        const auto [key, symmetry] = rules_->canonical(cursor);
+        return {key, symmetry};
+      }
     if constexpr (requires { rules_->history_key(cursor); }) return {rules_->history_key(cursor), 0};
     else return {rules_->key(cursor), 0};
   }
 
   int outcomes(const Cursor& cursor, int player, Action* actions, std::int16_t* index) const {
-    return ramify::outcomes(*rules_, cursor, player, actions, index);
+    if constexpr (kMerges) return rules_->outcomes(cursor, player, actions, index);
+    else return ramify::outcomes(*rules_, cursor, player, actions, index);
   }
   int legal(const Cursor& cursor, int player, Action* actions) const { return rules_->actions(cursor, player, actions); }
   void observe(const Cursor& cursor, int player, float* out) const { rules_->observe(cursor, player, out); }

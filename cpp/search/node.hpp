@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "base/arena.hpp"
 #include "base/hash.hpp"
@@ -106,6 +107,12 @@ struct Edges {
     return e;
   }
 };
+
+// The places of an edge's two outcomes among the players' words.
+inline std::pair<std::uint32_t, std::uint32_t> outcome_pair(const Node& node, const Edges& edges, std::uint32_t edge) {
+  if (edges.pair) return {edges.pair[edge] / node.outcomes[1], edges.pair[edge] % node.outcomes[1]};
+  return node.chooser() == 0 ? std::pair{edge, 0u} : std::pair{0u, edge};
+}
 
 // Values are read by parents while children are updated by other threads; single words, no order needed.
 inline float load(const float& x) {

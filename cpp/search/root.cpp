@@ -96,7 +96,58 @@ void write_priors(const Graph& graph, const Settings& s, Node& root, const RootP
   graph.settle_next(root);
 }
 
-Report make_report(const Graph& graph, const Settings& s, const Node& node,
+namespace {
+
+using Ranks = std::vector<std::uint32_t>;  // place of a word -> outcome
+
+// The outcomes of both players in ascending order of actions, with what is known of each.
+void report_outcomes(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges,
+                     const std::int32_t* to_actual, Report& report, Ranks (&rank)[2]) {
+  for (int p = 0; p < 2; ++p) {
+    rank[p].assign(node.outcomes[p], 0);
+    Marginals seen;
+    marginals(graph, s, node, p, seen);
+    if (!acts(node.acting, p)) {
+      report.actions[p] = {kNone};
+      report.priors[p] = {1.0f};
+      report.q[p] = {std::isnan(seen.value[0]) ? node.value[p] : seen.value[0]};
+      continue;
+    }
+    const std::uint32_t* words = graph.words(node, p);
+    const std::vector<Action> actions = word_actions(words, node.outcomes[p], to_actual);
+    const std::vector<float> scores = outcome_scores(graph, s, node, p, ranges);
+    double visited = 0.0;
+    for (std::size_t i = 0; i < actions.size(); ++i) visited += seen.visits[i] ? decode_prior(words[i]) : 0.0f;
+    const float fpu = first_play(s, node, p, visited, Range{});  // in the units of values
+    for (std::uint32_t i : ascending(actions)) {
+      rank[p][i] = static_cast<std::uint32_t>(report.actions[p].size());
+      report.actions[p].push_back(actions[i]);
+      report.priors[p].push_back(decode_prior(words[i]));
+      report.scores[p].push_back(scores[i]);
+      report.q[p].push_back(std::isnan(seen.value[i]) ? fpu : seen.value[i]);
+    }
+  }
+}
+
+void report_edges(const Graph& graph, const Node& node, const Ranks (&rank)[2], Report& report) {
+  const std::size_t n1 = node.outcomes[1], size = node.outcomes[0] * n1;
+  report.edge_visits.assign(size, 0);
+  for (auto& payoffs : report.payoffs) payoffs.assign(size, std::numeric_limits<float>::quiet_NaN());
+  if (!node.opened) return;
+  const Edges edges = graph.edges(node);
+  for (std::uint32_t e = 0; e < node.opened; ++e) {
+    if (!edges.visits[e]) continue;
+    const auto [first, second] = outcome_pair(node, edges, e);
+    const std::size_t at = rank[0][first] * n1 + rank[1][second];
+    report.edge_visits[at] = edges.visits[e];
+    for (int p = 0; p < 2; ++p)
+      if (!(edges.child[e] & kPending)) report.payoffs[p][at] = edges.q[p][e];
+  }
+}
+
+}  // namespace
+
+Report make_report(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges,
                    const std::int32_t* to_actual) {
   Report report;
   report.acting = node.acting;
@@ -107,63 +158,9 @@ Report make_report(const Graph& graph, const Settings& s, const Node& node,
     report.evaluation[p] = node.evaluation[p];
   }
   if (!report.ready) return report;
-  std::vector<std::uint32_t> rank[2];  // place of a word -> outcome
-  for (int p = 0; p < 2; ++p) {
-    rank[p].assign(node.outcomes[p], 0);
-    if (!acts(node.acting, p)) {
-      report.actions[p] = {kNone};
-      report.priors[p] = {1.0f};
-      continue;
-    }
-    const std::uint32_t* words = graph.words(node, p);
-    const std::vector<Action> actions = word_actions(words, node.outcomes[p], to_actual);
-    for (std::uint32_t i : ascending(actions)) {
-      rank[p][i] = static_cast<std::uint32_t>(report.actions[p].size());
-      report.actions[p].push_back(actions[i]);
-      report.priors[p].push_back(decode_prior(words[i]));
-    }
-  }
-  const std::size_t n1 = node.outcomes[1], size = node.outcomes[0] * n1;
-  report.edge_visits.assign(size, 0);
-  for (auto& payoffs : report.payoffs) payoffs.assign(size, std::numeric_limits<float>::quiet_NaN());
-  std::vector<double> weight[2], sum[2];
-  for (int p = 0; p < 2; ++p) {
-    weight[p].assign(node.outcomes[p], 0.0);
-    sum[p].assign(node.outcomes[p], 0.0);
-  }
-  if (node.opened) {
-    const Edges edges = graph.edges(node);
-    const int chooser = node.chooser();
-    for (std::uint32_t e = 0; e < node.opened; ++e) {
-      if (!edges.visits[e]) continue;
-      const std::uint32_t pair = edges.pair ? edges.pair[e] : 0;
-      const std::uint32_t i = rank[0][edges.pair ? pair / node.outcomes[1] : chooser == 0 ? e : 0];
-      const std::uint32_t j = rank[1][edges.pair ? pair % node.outcomes[1] : chooser == 1 ? e : 0];
-      report.edge_visits[i * n1 + j] = edges.visits[e];
-      if (edges.child[e] & kPending) continue;
-      for (int p = 0; p < 2; ++p) {
-        report.payoffs[p][i * n1 + j] = edges.q[p][e];
-        weight[p][p ? j : i] += edges.visits[e];
-        sum[p][p ? j : i] += edges.visits[e] * static_cast<double>(edges.q[p][e]);
-      }
-    }
-  }
-  for (int p = 0; p < 2; ++p) {
-    double visited = 0.0;
-    for (std::size_t i = 0; i < weight[p].size(); ++i)
-      if (weight[p][i] > 0.0) visited += report.priors[p][i];
-    // Without a scale: what the search would assume, in the units of values.
-    const float fpu = first_play(s, node, p, visited, Range{});
-    for (std::size_t i = 0; i < weight[p].size(); ++i)
-      report.q[p].push_back(weight[p][i] > 0.0 ? static_cast<float>(sum[p][i] / weight[p][i]) : fpu);
-  }
-  if (node.joint() && s.opponent_weights != OpponentWeights::kConditional)
-    for (int p = 0; p < 2; ++p) {
-      Marginals seen;
-      marginals(graph, s, node, p, seen);
-      for (std::size_t i = 0; i < seen.value.size(); ++i)
-        if (!std::isnan(seen.value[i])) report.q[p][rank[p][i]] = seen.value[i];
-    }
+  Ranks rank[2];
+  report_outcomes(graph, s, node, ranges, to_actual, report, rank);
+  report_edges(graph, node, rank, report);
   return report;
 }
 

@@ -32,7 +32,7 @@ void write_priors(const Graph& graph, const Settings& settings, Node& root, cons
 std::vector<double> dirichlet(Rng& rng, std::size_t n, double alpha);
 
 // The node as seen from outside; `to_actual` maps stored actions to those of the position (null: they are the same).
-Report make_report(const Graph& graph, const Settings& settings, const Node& node,
+Report make_report(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges,
                    const std::int32_t* to_actual);
 
 }  // namespace ramify

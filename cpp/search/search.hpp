@@ -50,6 +50,7 @@ class Search final : public AnySearch {
   void cancel() override;
   std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) override;
   Report report(std::span<const Joint> path) const override;
+  std::vector<Joint> last_path() const override;
   std::vector<Joint> principal_variation() const override;
   bool advance(Joint joint) override;
   SearchStats stats() const override;
@@ -76,7 +77,7 @@ class Search final : public AnySearch {
   // What one thread needs to descend; nothing here is shared.
   struct Worker {
     Worker(int index, const Cursor& cursor, int num_actions)
-        : index(index), cursor(cursor), actions(static_cast<std::size_t>(num_actions)),
+        : index(index), cursor(cursor), actions(2 * static_cast<std::size_t>(num_actions)),
           merge(D::kMerges ? static_cast<std::size_t>(num_actions) : 0), priors(static_cast<std::size_t>(num_actions)),
           outcome_priors(D::kMerges ? static_cast<std::size_t>(num_actions) : 0) {}
     int index;
@@ -115,6 +116,7 @@ class Search final : public AnySearch {
   }
 
   // --- down ---
+  Arrival descend_safely(Worker& worker);
   Arrival descend(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
   NodeId link(Worker& worker, Node& node, std::uint32_t edge, const Rewards& rewards);
@@ -142,6 +144,7 @@ class Search final : public AnySearch {
 
   // Walks along known edges; null if the search has not been there.
   const Node* follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const;
+  const Node* move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const;
   std::uint32_t find_edge(const Node& node, Joint joint, int symmetry) const;
   void turn_words(Node& node, int symmetry);
 
@@ -182,13 +185,10 @@ template <class D>
 Joint Search<D>::joint_of(const Node& node, std::uint32_t edge, int symmetry) const {
   Joint joint;
   const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
-  const bool both = node.joint();
-  const int chooser = node.chooser();
-  const std::uint32_t pair = both ? graph_.edges(node).pair[edge] : 0;
+  const auto [first, second] = outcome_pair(node, graph_.edges(node), edge);
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
-    const std::uint32_t place = both ? (p ? pair % node.outcomes[1] : pair / node.outcomes[1]) : p == chooser ? edge : 0;
-    const Action stored = word_action(graph_.words(node, p)[place]);
+    const Action stored = word_action(graph_.words(node, p)[p ? second : first]);
     joint.of[static_cast<std::size_t>(p)] = to_actual ? to_actual[stored] : stored;
   }
   return joint;
@@ -277,6 +277,23 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
   }
 }
 
+// A descent whose leaf, if it found one, is ready for its evaluation. A game written in Python may raise anywhere in
+// between: then the descent is undone.
+template <class D>
+typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker) {
+  bool claimed = false;
+  try {
+    const Arrival arrival = descend(worker);
+    claimed = arrival == Arrival::kLeaf;
+    if (claimed) prepare(worker, worker.cursor, worker.symmetry, graph_.node(worker.node));
+    return arrival;
+  } catch (...) {
+    cancel_path(worker.path);
+    if (claimed) store(graph_.node(worker.node).status, Status::kNew);
+    throw;
+  }
+}
+
 // Steps into a child; `stop` says that the descent ends there.
 template <class D>
 typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::uint32_t edge_visits, bool& stop) {
@@ -311,28 +328,19 @@ template <class D>
 void Search<D>::prepare(Worker& worker, const Cursor& cursor, int symmetry, Node& node) {
   node.acting = dynamics_.acting(cursor);
   const std::int32_t* to_stored = dynamics_.to_stored(symmetry);
-  std::uint32_t count[2] = {1, 1};
-  std::vector<Action>* lists[2] = {&worker.actions, nullptr};
-  std::vector<Action> second;  // only where both act
-  if (node.acting == kBoth) {
-    second.resize(worker.actions.size());
-    lists[1] = &second;
-  } else {
-    lists[1] = &worker.actions;
+  Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
+  for (int p = 0; p < 2; ++p) {
+    int count = 1;
+    if (acts(node.acting, p)) count = dynamics_.outcomes(cursor, p, lists[p], nullptr);
+    if (count <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
+    node.outcomes[p] = static_cast<std::uint16_t>(count);
   }
-  for (int p = 0; p < 2; ++p)
-    if (acts(node.acting, p)) {
-      const int n = dynamics_.outcomes(cursor, p, lists[p]->data(), nullptr);
-      if (n <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
-      count[p] = static_cast<std::uint32_t>(n);
-    }
-  for (int p = 0; p < 2; ++p) node.outcomes[p] = static_cast<std::uint16_t>(count[p]);
   if (!node.words) graph_.give_words(worker.index, node);
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
     std::uint32_t* words = graph_.words(node, p);
-    const Action* actions = lists[p]->data();
-    for (std::uint32_t i = 0; i < count[p]; ++i) words[i] = make_word(0.0f, to_stored ? to_stored[actions[i]] : actions[i]);
+    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i)
+      words[i] = make_word(0.0f, to_stored ? to_stored[lists[p][i]] : lists[p][i]);
   }
 }
 
@@ -368,9 +376,11 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
   const float* priors = worker.priors.data();
   if constexpr (D::kMerges) {
     std::fill(worker.outcome_priors.begin(), worker.outcome_priors.end(), 0.0f);
-    std::vector<Action> legal(actions, actions + n);
+    const Action* legal = actions;
+    const int legal_count = n;
+    actions += num_actions();
     n = dynamics_.outcomes(leaf.cursor, player, actions, worker.merge.data());
-    for (std::size_t i = 0; i < legal.size(); ++i)
+    for (int i = 0; i < legal_count; ++i)
       worker.outcome_priors[static_cast<std::size_t>(worker.merge[static_cast<std::size_t>(legal[i])])] += priors[i];
     priors = worker.outcome_priors.data();
   }
@@ -458,7 +468,7 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
   int collided = 0;
   const int before = static_cast<int>(worker.num_leaves);
   while (static_cast<int>(worker.num_leaves) - before < leaves && simulations > 0) {
-    const Arrival arrival = descend(worker);
+    const Arrival arrival = descend_safely(worker);
     if (arrival == Arrival::kCollision) {
       // The visit stays on the path until the batch is collected, so that the next descent looks elsewhere.
       ++worker.stats.collisions;
@@ -468,7 +478,6 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
     }
     --simulations;
     if (arrival == Arrival::kLeaf) {
-      prepare(worker, worker.cursor, worker.symmetry, graph_.node(worker.node));
       if constexpr (D::kLatent) graph_.node(worker.node).key = static_cast<Key>(next_slot_++);
       keep_leaf(worker);
     } else {
@@ -605,7 +614,6 @@ void Search<D>::roll_out(Worker& worker, const NativeEvaluator& evaluator, float
 template <class D>
 void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator) {
   Node& node = graph_.node(worker.node);
-  prepare(worker, worker.cursor, worker.symmetry, node);
   fill_uniform(node);
   float values[2] = {0.0f, 0.0f};
   if constexpr (D::kLatent) node.key = static_cast<Key>(next_slot_++);
@@ -624,7 +632,7 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
       const std::int64_t share = std::min(kShare, left.fetch_sub(kShare));
       if (share <= 0) return;
       for (std::int64_t i = 0; i < share;) {
-        const Arrival arrival = descend(worker);
+        const Arrival arrival = descend_safely(worker);
         if (arrival == Arrival::kCollision) {  // only between threads: somebody else's leaf
           ++worker.stats.collisions;
           cancel_path(worker.path);
@@ -665,13 +673,8 @@ const Node* Search<D>::follow(std::span<const Joint> path, Cursor& cursor, int& 
   for (const Joint& joint : path) {
     const std::uint32_t edge = node->status == Status::kReady ? find_edge(*node, joint, symmetry) : kUntried;
     if (edge == kUntried) return nullptr;
-    const NodeId child = graph_.edges(*node).child[edge] & ~kPending;
-    if (!child) return nullptr;
-    dynamics_.apply(cursor, joint);
-    node = &graph_.node(child);
-    if constexpr (!D::kLatent)
-      if (settings_.canonical && node->status != Status::kTerminal)
-        symmetry = dynamics_.shared_key(cursor, settings_).symmetry;
+    node = move(cursor, joint, *node, edge, symmetry);
+    if (!node) return nullptr;
   }
   return node;
 }
@@ -683,7 +686,33 @@ Report Search<D>::report(std::span<const Joint> path) const {
   const Node* node = follow(path, cursor, symmetry);
   if (!node) return {};
   if (settings_.graph) refresh_edges(graph_, settings_, *node);
-  return make_report(graph_, settings_, *node, dynamics_.to_actual(symmetry));
+  Ranges ranges;
+  set_ranges(cursor, ranges);
+  return make_report(graph_, settings_, *node, ranges, dynamics_.to_actual(symmetry));
+}
+
+template <class D>
+std::vector<Joint> Search<D>::last_path() const {
+  std::vector<Joint> joints;
+  Cursor cursor = root_cursor_;
+  int symmetry = 0;
+  for (const Step& step : workers_[0]->path) {
+    joints.push_back(joint_of(graph_.node(step.node), step.edge, symmetry));
+    move(cursor, joints.back(), graph_.node(step.node), step.edge, symmetry);
+  }
+  return joints;
+}
+
+// Follows a known edge; keeps track of the orientation in which the child is stored.
+template <class D>
+const Node* Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const {
+  const NodeId child = graph_.edges(node).child[edge] & ~kPending;
+  if (!child) return nullptr;
+  dynamics_.apply(cursor, joint);
+  if constexpr (!D::kLatent)
+    if (settings_.canonical && child != graph_.terminal())
+      symmetry = dynamics_.shared_key(cursor, settings_).symmetry;
+  return &graph_.node(child);
 }
 
 template <class D>
@@ -700,11 +729,7 @@ std::vector<Joint> Search<D>::principal_variation() const {
       if (edges.visits[e] > edges.visits[best]) best = e;
     if (!edges.visits[best]) break;
     line.push_back(joint_of(*node, best, symmetry));
-    dynamics_.apply(cursor, line.back());
-    node = &graph_.node(edges.child[best] & ~kPending);
-    if constexpr (!D::kLatent)
-      if (settings_.canonical && node->status != Status::kTerminal)
-        symmetry = dynamics_.shared_key(cursor, settings_).symmetry;
+    node = move(cursor, line.back(), *node, best, symmetry);
   }
   return line;
 }

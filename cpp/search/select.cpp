@@ -87,13 +87,16 @@ Pick select_single(const Graph& graph, const Settings& s, const Node& node, cons
   return pick;
 }
 
+double visited_prior(const Marginals& seen, const std::uint32_t* words) {
+  double mass = 0.0;
+  for (std::size_t i = 0; i < seen.visits.size(); ++i)
+    if (seen.visits[i]) mass += static_cast<double>(decode_prior(words[i]));
+  return mass;
+}
+
 std::uint32_t select_outcome(const Settings& s, const Node& node, const std::uint32_t* words, int player, float u,
                              const Marginals& seen, const Range& range, float& fpu) {
-  double mass = 0.0;
-  if (s.fpu == FirstPlay::kReduction)
-    for (std::uint32_t i = 0; i < node.outcomes[player]; ++i)
-      if (seen.visits[i]) mass += decode_prior(words[i]);
-  fpu = first_play(s, node, player, mass, range);
+  fpu = first_play(s, node, player, visited_prior(seen, words), range);
   Best best;
   for (std::uint32_t i = 0; i < node.outcomes[player]; ++i) {
     const float q = std::isnan(seen.value[i]) ? fpu : range.of(seen.value[i]);
@@ -156,10 +159,10 @@ void marginals(const Graph& graph, const Settings& s, const Node& node, int play
   sum.assign(n, 0.0);
   weight.assign(n, 0.0);
   const Edges edges = graph.edges(node);
-  const bool conditional = s.opponent_weights == OpponentWeights::kConditional;
+  const bool conditional = s.opponent_weights == OpponentWeights::kConditional || !edges.pair;
   if (!conditional) opponent_weights(graph, s, node, 1 - player, edges, other_weights);
   for (std::uint32_t e = 0; e < node.opened; ++e) {
-    const std::uint32_t first = edges.pair[e] / node.outcomes[1], second = edges.pair[e] % node.outcomes[1];
+    const auto [first, second] = outcome_pair(node, edges, e);
     const std::uint32_t own = player ? second : first, other = player ? first : second;
     out.visits[own] += edges.visits[e];
     if (edges.child[e] & kPending || !edges.visits[e]) continue;
@@ -169,6 +172,21 @@ void marginals(const Graph& graph, const Settings& s, const Node& node, int play
   }
   for (std::size_t i = 0; i < n; ++i)
     if (weight[i] > 0.0) out.value[i] = static_cast<float>(sum[i] / weight[i]);
+}
+
+std::vector<float> outcome_scores(const Graph& graph, const Settings& s, const Node& node, int player,
+                                  const Ranges& ranges) {
+  const std::uint32_t* words = graph.words(node, player);
+  Marginals seen;
+  marginals(graph, s, node, player, seen);
+  const float u = exploration(s, node);
+  const float fpu = first_play(s, node, player, visited_prior(seen, words), ranges[player]);
+  std::vector<float> scores;
+  for (std::size_t i = 0; i < seen.visits.size(); ++i) {
+    const float q = std::isnan(seen.value[i]) ? fpu : ranges[player].of(seen.value[i]);
+    scores.push_back(score_of(q, u, decode_prior(words[i]), seen.visits[i]));
+  }
+  return scores;
 }
 
 void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {

@@ -30,13 +30,17 @@ Pick select(const Graph& graph, const Settings& settings, const Node& node, cons
 // Brings the edge values up to date where children are shared and may have changed through other parents.
 void refresh_edges(const Graph& graph, const Settings& settings, const Node& node);
 
-// Per outcome of one player: visits and value (the marginal value under the settings' opponent weights, in raw units;
-// nan where nothing was tried). Used by selection where both choose, and by reports.
+// Per word of one player: visits and value (the marginal value under the settings' opponent weights, in raw units; nan
+// where nothing was tried). For a node with one chooser, these are the edges' own.
 struct Marginals {
   std::vector<std::uint32_t> visits;
   std::vector<float> value;
 };
 void marginals(const Graph& graph, const Settings& settings, const Node& node, int player, Marginals& out);
+
+// What selection compares at a node: a score per word of an acting player.
+std::vector<float> outcome_scores(const Graph& graph, const Settings& settings, const Node& node, int player,
+                                  const Ranges& ranges);
 
 // First-play urgency of a player at a node, on the scale of `range`; `visited_prior` is the prior mass already tried.
 float first_play(const Settings& settings, const Node& node, int player, double visited_prior, const Range& range);
