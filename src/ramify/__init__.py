@@ -2,7 +2,16 @@
 
 from ramify import evaluators
 from ramify.games import Game, IllegalAction, InvalidInput, State, games, make, register
-from ramify.search import Batch, Evaluation, Evaluator, EvaluatorError, SearchConfig, Searcher, SearchResult, search
+from ramify.search import (
+    Batch,
+    Evaluation,
+    Evaluator,
+    EvaluatorError,
+    SearchConfig,
+    Searcher,
+    SearchResult,
+    search,
+)
 
 __version__ = "0.1.0"
 

@@ -19,3 +19,9 @@ __all__ = [
     "Searcher",
     "search",
 ]
+
+# `ramify.search` is both this package and, as users write it, the function ramify.search(state). The package attribute
+# is the function, so the function answers for the package: `import ramify.search.config as c` and
+# `ramify.search.SearchConfig` work as if it were the module.
+search.__name__ = __name__
+vars(search).update({name: globals()[name] for name in __all__})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -13,54 +12,14 @@ from numpy.typing import NDArray
 
 from ramify import _core
 from ramify.games import Game, IllegalAction, State
-from ramify.search.batch import Batch, Evaluator, NativeEvaluator, per_player
+from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.search.config import SearchConfig, seconds_left
 from ramify.search.result import Path, Report, SearchResult
+from ramify.search.source import LatentSource, RulesSource, Source
 from ramify.search.trace import log_run, trace_simulations, wants_trace
-
-log = logging.getLogger("ramify")
 
 NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
 EARLY_CHUNK = 64  # simulations between two looks at whether the best action can still change
-
-
-class Buffers:
-    """Arrays that the core fills with rows and the evaluator reads, reused from batch to batch."""
-
-    def __init__(self, game: Game, rows: int) -> None:
-        self.rows = rows
-        self.arrays: dict[str, NDArray[Any]] = {
-            "observations": np.zeros((rows, *game.observation_shape), np.float32),
-            "legal": np.zeros((rows, 2, game.num_actions), np.uint8),
-            "acting": np.zeros((rows, 2), np.uint8),
-            "keys": np.zeros(rows, np.uint64),
-        }
-
-    def batch(self, rows: int) -> Batch:
-        """The first rows, as an evaluator gets them."""
-        arrays = self.arrays
-        return Batch(
-            arrays["observations"][:rows],
-            arrays["legal"][:rows].view(np.bool_),
-            arrays["acting"][:rows].view(np.bool_),
-            arrays["keys"][:rows],
-        )
-
-
-def evaluate(evaluator: Evaluator, batch: Batch, num_actions: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The evaluator's answer, checked and in the core's form."""
-    answer = evaluator.evaluate(batch)
-    try:
-        logits, values = answer.logits, answer.values
-    except AttributeError:
-        raise _core.EvaluatorError(
-            f"evaluate() must return an Evaluation with logits and values, not {type(answer).__name__}"
-        ) from None
-    rows = len(batch)
-    return (
-        per_player(logits, rows, batch.acting, what="logits", actions=num_actions, zero_sum=True),
-        per_player(values, rows, batch.acting, what="values", actions=None, zero_sum=True),
-    )
 
 
 class Budget:
@@ -84,6 +43,23 @@ class Budget:
 
     def elapsed(self) -> float:
         return time.perf_counter() - self.start
+
+
+def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None) -> Source:
+    """The answers for a game with an evaluator, or for a latent model."""
+    if hasattr(game, "recurrent"):
+        if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
+            raise TypeError("a latent model evaluates itself: a Searcher on it takes no other evaluator")
+        return LatentSource(game)
+    if not hasattr(type(game), "initial_state"):
+        raise TypeError(
+            f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}"
+        )
+    if evaluator is None or isinstance(evaluator, NativeEvaluator):
+        return RulesSource(game, None)
+    if not hasattr(evaluator, "evaluate"):
+        raise TypeError(f"{type(evaluator).__name__} is no evaluator: it has no method evaluate(batch)")
+    return RulesSource(game, evaluator)
 
 
 def check_state(state: object) -> None:
@@ -112,32 +88,32 @@ class Searcher:
 
     def __init__(
         self,
-        game: Game,
+        game: Game | LatentModel,
         evaluator: Evaluator | NativeEvaluator | None = None,
         config: SearchConfig | None = None,
         *,
         seed: int = 0,
     ) -> None:
-        if not hasattr(type(game), "initial_state"):
-            raise TypeError(f"a Searcher needs a game (see ramify.make), not {type(game).__name__}")
         self.game = game
-        self.evaluator: Evaluator | NativeEvaluator = NativeEvaluator() if evaluator is None else evaluator
-        if not isinstance(self.evaluator, NativeEvaluator) and not hasattr(self.evaluator, "evaluate"):
-            raise TypeError(f"{type(evaluator).__name__} is no evaluator: it has no method evaluate(batch)")
+        self.evaluator = evaluator
         self.config = config if config is not None else SearchConfig()
         self.seed = seed
+        self._source = make_source(game, evaluator)
+        self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
+        if evaluator is None and isinstance(self._source, RulesSource):
+            self._native = NativeEvaluator()
         self._search: _core.Search | None = None
         self._root: State | None = None
         self._runs = 0
         self._generation = 0
-        self._buffers: Buffers | None = None
 
     def run(self, state: State) -> SearchResult:
         """Search from ``state`` within the config's limits. Ctrl-C ends it early with what was found so far."""
         self._check(state)
-        if self._search is None or self._root is None or self._root.key != state.key:
-            self._search = self._new_search(state)
+        if self._search is None or self._root is None or self._root.key != state.key:  # another position
+            self._search = self._source.new_search(state, self.config)
             self._root = state.copy()
+            self._source.begin([self._root])
         self._generation += 1
         search, budget = self._search, Budget(self.config)
         search.begin(self._next_seed())
@@ -164,7 +140,9 @@ class Searcher:
         if not states:
             return []
         config = self.config.replace(threads=1)
-        searches = [self._new_search(state, config) for state in states]
+        self.reset()  # the model's latent states will be those of the new searches
+        searches = [self._source.new_search(state, config) for state in states]
+        self._source.begin(states)
         for search in searches:
             search.begin(self._next_seed())
         budget = Budget(config)
@@ -213,7 +191,7 @@ class Searcher:
 
     def _check(self, state: State) -> None:
         check_state(state)
-        if state.game != self.game:
+        if isinstance(self._source, RulesSource) and state.game != self.game:
             raise ValueError(f"this searcher is for {self.game!r}; the state belongs to {state.game!r}")
         if state.is_over:
             raise IllegalAction(f"the game is over; there is nothing to search in\n{state}")
@@ -221,12 +199,6 @@ class Searcher:
     def _next_seed(self) -> int:
         self._runs += 1
         return (self.seed * 0x9E3779B97F4A7C15 + self._runs) & (2**64 - 1)
-
-    def _new_search(self, state: State, config: SearchConfig | None = None) -> _core.Search:
-        settings = (config or self.config).model_dump()
-        if isinstance(state, _core.State):
-            return _core.make_search(state.copy(), settings)
-        return _core.make_python_search(state.copy(), settings)
 
     def _drive(self, search: _core.Search, budget: Budget, count: int | None) -> None:
         """Run until the budget is spent, or for ``count`` simulations."""
@@ -240,40 +212,36 @@ class Searcher:
                 return
             if self.config.stop_early:
                 left = min(left, EARLY_CHUNK)
-            if isinstance(self.evaluator, NativeEvaluator):
+            if self._native is not None:
                 seconds = min(NATIVE_SECONDS, budget.seconds())
-                search.run_native(self.evaluator.rollouts, self.seed, left, seconds)
+                search.run_native(self._native.rollouts, self.seed, left, seconds)
             else:
                 self._batch(search, left)
 
     def _batch(self, search: _core.Search, left: int) -> None:
-        assert not isinstance(self.evaluator, NativeEvaluator)
         rows = search.collect(self.config.batch, left)
-        if not rows:
-            return
-        if self._buffers is None or self._buffers.rows < rows:
-            self._buffers = Buffers(self.game, max(rows, self.config.batch))
-        search.write(self._buffers.arrays, 0)
-        logits, values = evaluate(self.evaluator, self._buffers.batch(rows), self.game.num_actions)
-        search.absorb(logits, values, 0)
+        if rows:
+            search.write(self._source.arrays(max(rows, self.config.batch)), 0)
+            logits, values, rewards = self._source.answer([rows])
+            search.absorb(logits, values, 0, rewards)
 
     def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
-        if isinstance(self.evaluator, NativeEvaluator):
-            self._drive_many_native(group, searches, budget)
+        if self._native is not None:
+            self._drive_many_native(group, searches, budget, self._native.rollouts)
             return
-        buffers = Buffers(self.game, self.config.batch * len(searches))
+        arrays = self._source.arrays(self.config.batch * len(searches))
         while True:
             left = [budget.simulations(search.stats) for search in searches]
             if not any(left):
                 return
-            rows = group.gather(searches, self.config.batch, left, buffers.arrays)
-            total = sum(rows)
-            if total:
-                logits, values = evaluate(self.evaluator, buffers.batch(total), self.game.num_actions)
-                group.absorb(searches, rows, logits, values)
+            rows = group.gather(searches, self.config.batch, left, arrays)
+            if any(rows):
+                logits, values, rewards = self._source.answer(rows)
+                group.absorb(searches, rows, logits, values, rewards)
 
-    def _drive_many_native(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
-        assert isinstance(self.evaluator, NativeEvaluator)
+    def _drive_many_native(
+        self, group: _core.Group, searches: list[_core.Search], budget: Budget, rollouts: int
+    ) -> None:
         share = max(1, min(self.config.simulations, 4096))
         while True:
             left = [budget.simulations(search.stats) for search in searches]
@@ -281,23 +249,28 @@ class Searcher:
             if not busy:
                 return
             count = min(share, min(n for n in left if n > 0))
-            group.run_native(busy, self.evaluator.rollouts, self.seed, count, math.inf)
+            group.run_native(busy, rollouts, self.seed, count, math.inf)
 
     def _result(
         self, search: _core.Search, state: State, budget: Budget, interrupted: bool, own: bool = True
     ) -> SearchResult:
         elapsed = budget.elapsed()
-        stats: dict[str, Any] = {**search.stats, "seconds": elapsed, "seed": self.seed, "interrupted": interrupted}
+        stats: dict[str, Any] = {
+            **search.stats,
+            "seconds": elapsed,
+            "seed": self.seed,
+            "interrupted": interrupted,
+        }
         line = [_actions(joint) for joint in search.principal_variation()]
         result = SearchResult.from_report(
             search.report([]),
-            num_actions=self.game.num_actions,
+            num_actions=self._source.num_actions,
             principal_variation=line,
             stats=stats,
             _state=state.copy(),
             _look=self._looker(search, own),
         )
-        log_run(self.game, result)
+        log_run(self._source.name, result)
         return result
 
     def _looker(self, search: _core.Search, own: bool) -> Callable[[Path], Report]:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from ramify import _core
-from ramify.games import Game, State
+from ramify.games import State
 from ramify.search.config import SearchConfig
 from ramify.search.result import Path, Report, SearchResult, name_of
 
@@ -53,13 +53,17 @@ def _log_simulation(search: _core.Search, state: State, number: int, before: Rep
     for depth in range(len(path) + 1):
         report = search.report(prefix)
         log.debug(
-            "simulation %d: depth %d visits=%d value=(%+.4f, %+.4f)", number, depth, report["visits"], *report["value"]
+            "simulation %d: depth %d visits=%d value=(%+.4f, %+.4f)",
+            number,
+            depth,
+            report["visits"],
+            *report["value"],
         )
         if depth < len(path):
             prefix = [*prefix, path[depth]]
 
 
-def log_run(game: Game, result: SearchResult) -> None:
+def log_run(name: str, result: SearchResult) -> None:
     """One line of statistics."""
     if not log.isEnabledFor(logging.INFO):
         return
@@ -68,7 +72,7 @@ def log_run(game: Game, result: SearchResult) -> None:
     log.info(
         "search %s: %d simulations, %d evaluations, %d nodes, %d transpositions, depth %d, %.1f MB, %.3f s (%.0f/s), "
         "value (%+.3f, %+.3f)",
-        game.name,
+        name,
         stats["simulations"],
         stats["evaluations"],
         stats["nodes"],
