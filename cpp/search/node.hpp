@@ -90,7 +90,7 @@ struct Edges {
   std::uint32_t* visits;
   float* q[2];       // reward + discount * value of the child, per player
   float* reward[2];  // null where every reward is 0
-  std::uint32_t* pair;  // outcome of player 0 * outcomes[1] + outcome of player 1; null unless both choose
+  std::uint32_t* pair;  // the two outcomes (see make_pair_word); null unless both choose
 
   static constexpr std::uint32_t words(std::uint32_t capacity, bool rewarded, bool joint) {
     return capacity * (4u + (rewarded ? 2u : 0u) + (joint ? 1u : 0u));
@@ -108,9 +108,11 @@ struct Edges {
   }
 };
 
+constexpr std::uint32_t make_pair_word(std::uint32_t first, std::uint32_t second) { return first << 16 | second; }
+
 // The places of an edge's two outcomes among the players' words.
 inline std::pair<std::uint32_t, std::uint32_t> outcome_pair(const Node& node, const Edges& edges, std::uint32_t edge) {
-  if (edges.pair) return {edges.pair[edge] / node.outcomes[1], edges.pair[edge] % node.outcomes[1]};
+  if (edges.pair) return {edges.pair[edge] >> 16, edges.pair[edge] & 0xffffu};
   return node.chooser() == 0 ? std::pair{edge, 0u} : std::pair{0u, edge};
 }
 

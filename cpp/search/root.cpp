@@ -105,26 +105,21 @@ void report_outcomes(const Graph& graph, const Settings& s, const Node& node, co
                      const std::int32_t* to_actual, Report& report, Ranks (&rank)[2]) {
   for (int p = 0; p < 2; ++p) {
     rank[p].assign(node.outcomes[p], 0);
-    Marginals seen;
-    marginals(graph, s, node, p, seen);
+    const OutcomeView view = view_outcomes(graph, s, node, p, ranges);
     if (!acts(node.acting, p)) {
       report.actions[p] = {kNone};
       report.priors[p] = {1.0f};
-      report.q[p] = {std::isnan(seen.value[0]) ? node.value[p] : seen.value[0]};
+      report.q[p] = view.values;
       continue;
     }
     const std::uint32_t* words = graph.words(node, p);
     const std::vector<Action> actions = word_actions(words, node.outcomes[p], to_actual);
-    const std::vector<float> scores = outcome_scores(graph, s, node, p, ranges);
-    double visited = 0.0;
-    for (std::size_t i = 0; i < actions.size(); ++i) visited += seen.visits[i] ? decode_prior(words[i]) : 0.0f;
-    const float fpu = first_play(s, node, p, visited, Range{});  // in the units of values
     for (std::uint32_t i : ascending(actions)) {
       rank[p][i] = static_cast<std::uint32_t>(report.actions[p].size());
       report.actions[p].push_back(actions[i]);
       report.priors[p].push_back(decode_prior(words[i]));
-      report.scores[p].push_back(scores[i]);
-      report.q[p].push_back(std::isnan(seen.value[i]) ? fpu : seen.value[i]);
+      report.scores[p].push_back(view.scores[i]);
+      report.q[p].push_back(view.values[i]);
     }
   }
 }

@@ -87,35 +87,108 @@ Pick select_single(const Graph& graph, const Settings& s, const Node& node, cons
   return pick;
 }
 
-double visited_prior(const Marginals& seen, const std::uint32_t* words) {
+// What is known of one outcome of one player: its visits, and its value as sum / weight.
+struct Tally {
+  std::uint32_t visits = 0;
+  double weight = 0.0;
+  double sum = 0.0;
+};
+
+// Tallies of both players' outcomes; on the stack unless there are many.
+class Tallies {
+ public:
+  Tallies(const Graph& graph, const Settings& s, const Node& node) {
+    const std::size_t n = std::size_t{node.outcomes[0]} + node.outcomes[1];
+    if (n > kSmall) large_.resize(n);
+    else std::fill(small_, small_ + n, Tally{});
+    of_[0] = n > kSmall ? large_.data() : small_;
+    of_[1] = of_[0] + node.outcomes[0];
+    if (!node.opened) return;
+    const Edges edges = graph.edges(node);
+    if (s.opponent_weights == OpponentWeights::kConditional || !edges.pair) count_conditional(node, edges);
+    else count_weighted(graph, s, node, edges);
+  }
+  const Tally* of(int player) const { return of_[player]; }
+
+ private:
+  static constexpr std::size_t kSmall = 24;
+
+  // Option D: an outcome is worth what followed it, weighted by how often each response did.
+  void count_conditional(const Node& node, const Edges& edges) {
+    for (std::uint32_t e = 0; e < node.opened; ++e) {
+      const auto [first, second] = outcome_pair(node, edges, e);
+      const std::uint32_t visits = edges.visits[e];
+      const double weight = edges.child[e] & kPending ? 0.0 : static_cast<std::int32_t>(visits);
+      add(of_[0][first], visits, weight, edges.q[0][e]);
+      add(of_[1][second], visits, weight, edges.q[1][e]);
+    }
+  }
+
+  // Options A, B and C: responses weigh as much as the other player's priors, visits or both make them.
+  void count_weighted(const Graph& graph, const Settings& s, const Node& node, const Edges& edges) {
+    std::vector<double> weights[2] = {std::vector<double>(node.outcomes[0]), std::vector<double>(node.outcomes[1])};
+    if (s.opponent_weights != OpponentWeights::kPrior)
+      for (std::uint32_t e = 0; e < node.opened; ++e) {
+        const auto [first, second] = outcome_pair(node, edges, e);
+        weights[0][first] += edges.visits[e];
+        weights[1][second] += edges.visits[e];
+      }
+    if (s.opponent_weights != OpponentWeights::kVisits)
+      for (int p = 0; p < 2; ++p)
+        for (std::size_t i = 0; i < weights[p].size(); ++i)
+          weights[p][i] += static_cast<double>(decode_prior(graph.words(node, p)[i]));
+    for (std::uint32_t e = 0; e < node.opened; ++e) {
+      const auto [first, second] = outcome_pair(node, edges, e);
+      const std::uint32_t visits = edges.visits[e];
+      const bool counts = visits && !(edges.child[e] & kPending);
+      add(of_[0][first], visits, counts ? weights[1][second] : 0.0, edges.q[0][e]);
+      add(of_[1][second], visits, counts ? weights[0][first] : 0.0, edges.q[1][e]);
+    }
+  }
+
+  static void add(Tally& tally, std::uint32_t visits, double weight, float q) {
+    tally.visits += visits;
+    tally.weight += weight;
+    tally.sum += weight * static_cast<double>(q);
+  }
+
+  Tally small_[kSmall];
+  std::vector<Tally> large_;
+  Tally* of_[2];
+};
+
+double visited_prior(const Tally* seen, const std::uint32_t* words, std::uint32_t n) {
   double mass = 0.0;
-  for (std::size_t i = 0; i < seen.visits.size(); ++i)
-    if (seen.visits[i]) mass += static_cast<double>(decode_prior(words[i]));
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (seen[i].visits) mass += static_cast<double>(decode_prior(words[i]));
   return mass;
 }
 
-std::uint32_t select_outcome(const Settings& s, const Node& node, const std::uint32_t* words, int player, float u,
-                             const Marginals& seen, const Range& range, float& fpu) {
-  fpu = first_play(s, node, player, visited_prior(seen, words), range);
+float tally_value(const Tally& tally, float fpu, const Range& range) {
+  return tally.weight > 0.0 ? range.of(static_cast<float>(tally.sum / tally.weight)) : fpu;
+}
+
+std::uint32_t select_outcome(const Graph& graph, const Settings& s, const Node& node, int player, float u,
+                             const Tally* seen, const Range& range, float& fpu) {
+  const std::uint32_t* words = graph.words(node, player);
+  const std::uint32_t n = node.outcomes[player];
+  fpu = first_play(s, node, player, s.fpu == FirstPlay::kReduction ? visited_prior(seen, words, n) : 0.0, range);
   Best best;
-  for (std::uint32_t i = 0; i < node.outcomes[player]; ++i) {
-    const float q = std::isnan(seen.value[i]) ? fpu : range.of(seen.value[i]);
-    best.offer(ordered(score_of(q, u, decode_prior(words[i]), seen.visits[i])), words[i], i);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const float q = tally_value(seen[i], fpu, range);
+    best.offer(ordered(score_of(q, u, decode_prior(words[i]), seen[i].visits)), words[i], i);
   }
   return best.index;
 }
 
 Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
-  thread_local Marginals seen;  // reused: selection allocates nothing
+  const Tallies seen(graph, s, node);
   const float u = exploration(s, node);
   Pick pick{kUntried, 0, {0.0f, 0.0f}};
   std::uint32_t chosen[2];
-  for (int player = 0; player < 2; ++player) {
-    marginals(graph, s, node, player, seen);
-    chosen[player] =
-        select_outcome(s, node, graph.words(node, player), player, u, seen, ranges[player], pick.fpu[player]);
-  }
-  pick.pair = chosen[0] * node.outcomes[1] + chosen[1];
+  for (int p = 0; p < 2; ++p)
+    chosen[p] = select_outcome(graph, s, node, p, u, seen.of(p), ranges[p], pick.fpu[p]);
+  pick.pair = make_pair_word(chosen[0], chosen[1]);
   if (!node.opened) return pick;
   const Edges edges = graph.edges(node);
   for (std::uint32_t e = 0; e < node.opened; ++e)
@@ -124,21 +197,6 @@ Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const
       break;
     }
   return pick;
-}
-
-// Weights over the other player's outcomes for options A, B and C of seed 000 (D weighs by the edge's own visits).
-void opponent_weights(const Graph& graph, const Settings& s, const Node& node, int other, const Edges& edges,
-                      std::vector<double>& weights) {
-  weights.assign(node.outcomes[other], 0.0);
-  if (s.opponent_weights != OpponentWeights::kPrior)
-    for (std::uint32_t e = 0; e < node.opened; ++e) {
-      const std::uint32_t pair = edges.pair[e];
-      weights[other ? pair % node.outcomes[1] : pair / node.outcomes[1]] += edges.visits[e];
-    }
-  if (s.opponent_weights != OpponentWeights::kVisits) {
-    const std::uint32_t* words = graph.words(node, other);
-    for (std::size_t j = 0; j < weights.size(); ++j) weights[j] += static_cast<double>(decode_prior(words[j]));
-  }
 }
 
 }  // namespace
@@ -150,43 +208,24 @@ float first_play(const Settings& s, const Node& node, int player, double visited
   return range.of(load(node.value[player]) - reduction);
 }
 
-void marginals(const Graph& graph, const Settings& s, const Node& node, int player, Marginals& out) {
-  thread_local std::vector<double> sum, weight, other_weights;
-  const std::size_t n = node.outcomes[player];
-  out.visits.assign(n, 0);
-  out.value.assign(n, std::numeric_limits<float>::quiet_NaN());
-  if (!node.opened) return;
-  sum.assign(n, 0.0);
-  weight.assign(n, 0.0);
-  const Edges edges = graph.edges(node);
-  const bool conditional = s.opponent_weights == OpponentWeights::kConditional || !edges.pair;
-  if (!conditional) opponent_weights(graph, s, node, 1 - player, edges, other_weights);
-  for (std::uint32_t e = 0; e < node.opened; ++e) {
-    const auto [first, second] = outcome_pair(node, edges, e);
-    const std::uint32_t own = player ? second : first, other = player ? first : second;
-    out.visits[own] += edges.visits[e];
-    if (edges.child[e] & kPending || !edges.visits[e]) continue;
-    const double w = conditional ? edges.visits[e] : other_weights[other];
-    weight[own] += w;
-    sum[own] += w * static_cast<double>(edges.q[player][e]);
-  }
-  for (std::size_t i = 0; i < n; ++i)
-    if (weight[i] > 0.0) out.value[i] = static_cast<float>(sum[i] / weight[i]);
-}
-
-std::vector<float> outcome_scores(const Graph& graph, const Settings& s, const Node& node, int player,
-                                  const Ranges& ranges) {
-  const std::uint32_t* words = graph.words(node, player);
-  Marginals seen;
-  marginals(graph, s, node, player, seen);
+OutcomeView view_outcomes(const Graph& graph, const Settings& s, const Node& node, int player, const Ranges& ranges) {
+  const Tallies tallies(graph, s, node);
+  const Tally* seen = tallies.of(player);
+  const std::uint32_t n = node.outcomes[player];
+  const bool active = acts(node.acting, player);
+  const std::uint32_t* words = active ? graph.words(node, player) : nullptr;
+  const double visited = active ? visited_prior(seen, words, n) : 0.0;
+  const float fpu = active ? first_play(s, node, player, visited, Range{}) : load(node.value[player]);
+  const float scaled_fpu = first_play(s, node, player, visited, ranges[player]);
   const float u = exploration(s, node);
-  const float fpu = first_play(s, node, player, visited_prior(seen, words), ranges[player]);
-  std::vector<float> scores;
-  for (std::size_t i = 0; i < seen.visits.size(); ++i) {
-    const float q = std::isnan(seen.value[i]) ? fpu : ranges[player].of(seen.value[i]);
-    scores.push_back(score_of(q, u, decode_prior(words[i]), seen.visits[i]));
+  OutcomeView view;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    view.values.push_back(tally_value(seen[i], fpu, Range{}));
+    if (active)
+      view.scores.push_back(score_of(tally_value(seen[i], scaled_fpu, ranges[player]), u, decode_prior(words[i]),
+                                     seen[i].visits));
   }
-  return scores;
+  return view;
 }
 
 void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {

@@ -30,17 +30,14 @@ Pick select(const Graph& graph, const Settings& settings, const Node& node, cons
 // Brings the edge values up to date where children are shared and may have changed through other parents.
 void refresh_edges(const Graph& graph, const Settings& settings, const Node& node);
 
-// Per word of one player: visits and value (the marginal value under the settings' opponent weights, in raw units; nan
-// where nothing was tried). For a node with one chooser, these are the edges' own.
-struct Marginals {
-  std::vector<std::uint32_t> visits;
-  std::vector<float> value;
+// Per word of one player: its value in plain units (first-play urgency where nothing was tried) and the score that
+// selection would compare now (none for a passive player). For reports.
+struct OutcomeView {
+  std::vector<float> values;
+  std::vector<float> scores;
 };
-void marginals(const Graph& graph, const Settings& settings, const Node& node, int player, Marginals& out);
-
-// What selection compares at a node: a score per word of an acting player.
-std::vector<float> outcome_scores(const Graph& graph, const Settings& settings, const Node& node, int player,
-                                  const Ranges& ranges);
+OutcomeView view_outcomes(const Graph& graph, const Settings& settings, const Node& node, int player,
+                          const Ranges& ranges);
 
 // First-play urgency of a player at a node, on the scale of `range`; `visited_prior` is the prior mass already tried.
 float first_play(const Settings& settings, const Node& node, int player, double visited_prior, const Range& range);

@@ -29,9 +29,7 @@ class SearchResult:
     visits: NDArray[np.int64]  # [n0, n1], edge visits
     outcomes: tuple[NDArray[np.int32], NDArray[np.int32]]  # outcome -> action; -1 for a passive player
     priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as searched with, root noise included
-    q: tuple[
-        NDArray[np.float32], NDArray[np.float32]
-    ]  # each player's value of its outcomes (fpu where unvisited)
+    q: tuple[NDArray[np.float32], NDArray[np.float32]]  # each player's value of its outcomes (fpu where unvisited)
     payoffs: NDArray[np.float32]  # [2, n0, n1]: reward + discount * child value; nan where unvisited
     value: NDArray[np.float32]  # [2]
     evaluation: NDArray[np.float32]  # [2], what the evaluator said of the root
@@ -77,11 +75,7 @@ class SearchResult:
         chosen = []
         for player in self.acting:
             policy = self._outcome_policy(player, temperature)
-            index = (
-                int(policy.argmax())
-                if rng is None or temperature == 0
-                else int(rng.choice(len(policy), p=policy))
-            )
+            index = int(policy.argmax()) if rng is None or temperature == 0 else int(rng.choice(len(policy), p=policy))
             chosen.append(int(self.outcomes[player][index]))
         return tuple(chosen) if len(chosen) == 2 else chosen[0]
 
@@ -162,12 +156,8 @@ def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:
         if visits[i, j] == 0:
             break
         joint = (int(report["outcomes"][0][i]), int(report["outcomes"][1][j]))
-        prior = " ".join(
-            f"{report['priors'][p][k]:.3f}" for p, k in ((0, i), (1, j)) if report["acting"] >> p & 1
-        )
-        edges.append(
-            (joint, f"visits {visits[i, j]}  value {_pair(report['payoffs'][:, i, j])}  prior {prior}")
-        )
+        prior = " ".join(f"{report['priors'][p][k]:.3f}" for p, k in ((0, i), (1, j)) if report["acting"] >> p & 1)
+        edges.append((joint, f"visits {visits[i, j]}  value {_pair(report['payoffs'][:, i, j])}  prior {prior}"))
     return edges
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ramify import _core
 from ramify.games import Game, IllegalAction, State
@@ -52,9 +51,7 @@ def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator
             raise TypeError("a latent model evaluates itself: a Searcher on it takes no other evaluator")
         return LatentSource(game)
     if not hasattr(type(game), "initial_state"):
-        raise TypeError(
-            f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}"
-        )
+        raise TypeError(f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}")
     if evaluator is None or isinstance(evaluator, NativeEvaluator):
         return RulesSource(game, None)
     if not hasattr(evaluator, "evaluate"):

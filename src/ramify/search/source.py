@@ -15,9 +15,7 @@ from ramify.search.batch import Batch, Evaluator, LatentModel, LatentOutput, per
 from ramify.search.config import SearchConfig
 
 Arrays = dict[str, NDArray[Any]]
-Answer = tuple[
-    NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None
-]  # logits, values, rewards
+Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
 
 
 class Source(Protocol):
@@ -148,9 +146,7 @@ class LatentSource:
         return self._per_player(output, n, actions)
 
     def _initial(self, owner: NDArray[np.int64]) -> LatentOutput:
-        return self.model.initial(
-            np.stack([self._roots[search].observation(self._viewer(search)) for search in owner])
-        )
+        return self.model.initial(np.stack([self._roots[search].observation(self._viewer(search)) for search in owner]))
 
     def _viewer(self, search: int) -> int:
         return 0 if 0 in self._roots[search].acting else 1
@@ -164,9 +160,7 @@ class LatentSource:
     def _per_player(self, output: LatentOutput, n: int, actions: NDArray[np.int32]) -> Answer:
         acting = self._arrays["acting"][:n].view(np.bool_)
         zero_sum = self.model.acting != "single"
-        logits = per_player(
-            output.logits, n, acting, what="logits", actions=self.num_actions, zero_sum=zero_sum
-        )
+        logits = per_player(output.logits, n, acting, what="logits", actions=self.num_actions, zero_sum=zero_sum)
         values = per_player(output.values, n, acting, what="values", actions=None, zero_sum=zero_sum)
         if output.rewards is None:
             return logits, values, np.zeros((n, 2), np.float32)
@@ -177,9 +171,7 @@ class LatentSource:
 
 def stack(latents: list[Any]) -> Any:
     """Latent states as one array of their own kind (torch tensors stay torch tensors)."""
-    torch = sys.modules.get(
-        "torch"
-    )  # not imported here: there are torch latents only if the model has imported it
+    torch = sys.modules.get("torch")  # not imported here: there are torch latents only if the model has imported it
     if torch is not None and isinstance(latents[0], torch.Tensor):
         return torch.stack(latents)
     return np.stack(latents)

@@ -10,7 +10,6 @@ from ramify.games import State
 from ramify.search.config import SearchConfig
 from ramify.search.result import Path, Report, SearchResult, name_of
 
-
 log = logging.getLogger("ramify")
 
 TRACED_SIMULATIONS = 200  # larger searches are not traced: nobody reads it
