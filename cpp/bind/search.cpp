@@ -66,7 +66,7 @@ Settings to_settings(const nb::dict& d) {
   s.c_puct = field<double>(d, "c_puct");
   s.c_base = d["c_base"].is_none() ? 0.0 : field<double>(d, "c_base");
   s.discount = field<double>(d, "discount");
-  s.fpu_offset = field<float>(d, "fpu_offset");
+  s.fpu_offset = field<double>(d, "fpu_offset");
   s.parent_visits = option<ParentVisits>(d, "parent_visits", {"node", "edges"});
   s.fpu = option<FirstPlay>(d, "fpu", {"zero", "parent", "reduction"});
   s.opponent_weights =

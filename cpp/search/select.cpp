@@ -203,9 +203,8 @@ Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const
 
 float first_play(const Settings& s, const Node& node, int player, double visited, const Range& range) {
   if (s.fpu == FirstPlay::kZero) return 0.0f;
-  const float reduction =
-      s.fpu == FirstPlay::kParent ? s.fpu_offset : static_cast<float>(s.fpu_offset * std::sqrt(visited));
-  return range.of(load(node.value[player]) - reduction);
+  const double reduction = s.fpu == FirstPlay::kParent ? s.fpu_offset : s.fpu_offset * std::sqrt(visited);
+  return range.of(static_cast<float>(static_cast<double>(load(node.value[player])) - reduction));
 }
 
 OutcomeView view_outcomes(const Graph& graph, const Settings& s, const Node& node, int player, const Ranges& ranges) {

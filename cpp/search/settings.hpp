@@ -14,7 +14,7 @@ struct Settings {
   double c_puct = 1.0;
   double c_base = 0.0;  // 0: the factor does not grow with the visits
   double discount = 1.0;
-  float fpu_offset = 0.1f;
+  double fpu_offset = 0.1;
   ParentVisits parent_visits = ParentVisits::kNode;
   FirstPlay fpu = FirstPlay::kZero;
   OpponentWeights opponent_weights = OpponentWeights::kConditional;
