@@ -27,11 +27,10 @@ class RulesDynamics {
 
   RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
     for (const Symmetry& symmetry : symmetries) {
-      forward_.push_back(symmetry.actions);
       std::vector<std::int32_t> inverse(symmetry.actions.size());
       for (std::size_t a = 0; a < inverse.size(); ++a)
         inverse[static_cast<std::size_t>(symmetry.actions[a])] = static_cast<std::int32_t>(a);
-      backward_.push_back(std::move(inverse));
+      inverse_.push_back(std::move(inverse));
     }
   }
 
@@ -64,13 +63,19 @@ class RulesDynamics {
     else return 1.0f;
   }
 
-  // Action permutations of a symmetry: position -> stored orientation, and back. Null for the identity.
-  const std::int32_t* to_stored(int symmetry) const { return symmetry ? forward_[static_cast<std::size_t>(symmetry)].data() : nullptr; }
-  const std::int32_t* to_actual(int symmetry) const { return symmetry ? backward_[static_cast<std::size_t>(symmetry)].data() : nullptr; }
+  // The position in the orientation in which its node is stored.
+  Cursor transform(const Cursor& cursor, int symmetry) const {
+    if constexpr (HasSymmetries<R>) return rules_->transform(cursor, symmetry);
+    else return cursor;
+  }
+  // Action of the stored orientation -> action of the position. Null for the identity.
+  const std::int32_t* to_actual(int symmetry) const {
+    return symmetry ? inverse_[static_cast<std::size_t>(symmetry)].data() : nullptr;
+  }
 
  private:
   const R* rules_;
-  std::vector<std::vector<std::int32_t>> forward_, backward_;
+  std::vector<std::vector<std::int32_t>> inverse_;
 };
 
 enum class ActingOrder : std::uint8_t { kAlternating, kSingle, kBoth };
@@ -119,7 +124,7 @@ class LatentDynamics {
   int outcomes(const Cursor& cursor, int player, Action* actions, std::int16_t*) const {
     return legal(cursor, player, actions);
   }
-  const std::int32_t* to_stored(int) const { return nullptr; }
+  Cursor transform(const Cursor& cursor, int) const { return cursor; }
   const std::int32_t* to_actual(int) const { return nullptr; }
 
  private:

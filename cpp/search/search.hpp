@@ -69,7 +69,6 @@ class Search final : public AnySearch {
   struct Leaf {
     Cursor cursor;
     NodeId node;
-    int symmetry;
     std::vector<Step> path;
   };
   enum class Arrival { kLeaf, kDone, kCollision };
@@ -124,7 +123,7 @@ class Search final : public AnySearch {
   Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const;
   void set_ranges(const Cursor& cursor, Ranges& ranges) const;
   bool claim(Node& node);
-  void prepare(Worker& worker, const Cursor& cursor, int symmetry, Node& node);
+  void prepare(Worker& worker, Node& node);
   void keep_leaf(Worker& worker);
 
   // --- up ---
@@ -173,9 +172,9 @@ void Search<D>::set_ranges(const Cursor& cursor, Ranges& ranges) const {
   for (int p = 0; p < 2; ++p) {
     if (settings_.normalize == Normalize::kRemaining) {
       const float remaining = dynamics_.remaining(cursor);
-      ranges[p] = {0.0f, remaining, remaining > 0.0f};
+      ranges[p] = {0.0, remaining, remaining > 0.0f};
     } else {
-      const float low = load(bounds_.low[p]), high = load(bounds_.high[p]);
+      const double low = load(bounds_.low[p]), high = load(bounds_.high[p]);
       ranges[p] = {low, high - low, high > low};
     }
   }
@@ -285,7 +284,7 @@ typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker) {
   try {
     const Arrival arrival = descend(worker);
     claimed = arrival == Arrival::kLeaf;
-    if (claimed) prepare(worker, worker.cursor, worker.symmetry, graph_.node(worker.node));
+    if (claimed) prepare(worker, graph_.node(worker.node));
     return arrival;
   } catch (...) {
     cancel_path(worker.path);
@@ -325,13 +324,16 @@ typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::
 
 // Gives a claimed node its outcomes and the actions of its words; priors follow with the evaluation.
 template <class D>
-void Search<D>::prepare(Worker& worker, const Cursor& cursor, int symmetry, Node& node) {
-  node.acting = dynamics_.acting(cursor);
-  const std::int32_t* to_stored = dynamics_.to_stored(symmetry);
+void Search<D>::prepare(Worker& worker, Node& node) {
+  if (worker.symmetry) {  // the node is kept, and evaluated, in its canonical orientation
+    worker.cursor = dynamics_.transform(worker.cursor, worker.symmetry);
+    worker.symmetry = 0;
+  }
+  node.acting = dynamics_.acting(worker.cursor);
   Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
   for (int p = 0; p < 2; ++p) {
     int count = 1;
-    if (acts(node.acting, p)) count = dynamics_.outcomes(cursor, p, lists[p], nullptr);
+    if (acts(node.acting, p)) count = dynamics_.outcomes(worker.cursor, p, lists[p], nullptr);
     if (count <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
     node.outcomes[p] = static_cast<std::uint16_t>(count);
   }
@@ -339,18 +341,16 @@ void Search<D>::prepare(Worker& worker, const Cursor& cursor, int symmetry, Node
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
     std::uint32_t* words = graph_.words(node, p);
-    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i)
-      words[i] = make_word(0.0f, to_stored ? to_stored[lists[p][i]] : lists[p][i]);
+    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) words[i] = make_word(0.0f, lists[p][i]);
   }
 }
 
 template <class D>
 void Search<D>::keep_leaf(Worker& worker) {
-  if (worker.num_leaves == worker.leaves.size()) worker.leaves.push_back({worker.cursor, 0, 0, {}});
+  if (worker.num_leaves == worker.leaves.size()) worker.leaves.push_back({worker.cursor, 0, {}});
   Leaf& leaf = worker.leaves[worker.num_leaves++];
   leaf.cursor = worker.cursor;
   leaf.node = worker.node;
-  leaf.symmetry = worker.symmetry;
   leaf.path = worker.path;
 }
 
@@ -384,9 +384,8 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
       worker.outcome_priors[static_cast<std::size_t>(worker.merge[static_cast<std::size_t>(legal[i])])] += priors[i];
     priors = worker.outcome_priors.data();
   }
-  const std::int32_t* to_stored = dynamics_.to_stored(leaf.symmetry);
   std::uint32_t* words = graph_.words(node, player);
-  for (int i = 0; i < n; ++i) words[i] = make_word(priors[i], to_stored ? to_stored[actions[i]] : actions[i]);
+  for (int i = 0; i < n; ++i) words[i] = make_word(priors[i], actions[i]);
   if (leaf.node == root_)
     root_priors_.set(player, std::vector<Action>(actions, actions + n), std::vector<float>(priors, priors + n));
 }

@@ -40,13 +40,12 @@ template <bool kScaled>
 void scan_edges(const Edges& edges, const std::uint32_t* words, std::uint32_t count, int player, float u, float fpu,
                 const Range& range, Best& best) {
   const float* q = edges.q[player];
-  const float low = range.low, width = range.width;
   std::int32_t scores[kBlock];
   for (std::uint32_t start = 0; start < count; start += kBlock) {
     const std::uint32_t n = std::min(kBlock, count - start);
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t visits = edges.visits[start + i];
-      const float value = kScaled ? (q[start + i] - low) / width : q[start + i];
+      const float value = kScaled ? range.of(q[start + i]) : q[start + i];
       scores[i] = ordered(score_of(visits ? value : fpu, u, decode_prior(words[start + i]), visits));
     }
     std::int32_t top = scores[0];

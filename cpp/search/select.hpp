@@ -10,10 +10,10 @@ namespace ramify {
 
 // How values are put on a common scale before they meet the exploration term: (q - low) / width.
 struct Range {
-  float low = 0.0f;
-  float width = 1.0f;
+  double low = 0.0;
+  double width = 1.0;
   bool active = false;
-  float of(float q) const { return active ? (q - low) / width : q; }
+  float of(float q) const { return active ? static_cast<float>((static_cast<double>(q) - low) / width) : q; }
 };
 using Ranges = Range[2];
 
