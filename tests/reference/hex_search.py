@@ -3,8 +3,8 @@ transposition table under canonical keys.
 
 Phase 1 is transcribed as it stands, with N and W per node and sign flips; a node's value is that of the
 player to move in it, as the seed's code has it (its comment says otherwise). Phase 2 cannot keep visits in
-shared nodes, since a parent must weigh a child by its own visits to it; so there an edge has its own count and
-Q = (U + Σ N · -Q(child)) / (1 + Σ N).
+shared nodes, since a parent must weigh a child by its own visits to it; so there an edge has its own count
+and Q = (U + Σ N · -Q(child)) / (1 + Σ N).
 
 A shared node holds its position in canonical orientation, and its actions, priors and ties are those of that
 orientation. A child is reached by applying the node's own action to the node's own position and turning the

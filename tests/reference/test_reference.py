@@ -5,40 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import ramify as rf
-
 from . import alphazero, graph_search, hex_search, muzero
+from .compare import SIMULATIONS, assert_same, simulate, tictactoe
 from .config import Config
-from .evaluators import Evaluation, HashEvaluator
-from .tiny import AlwaysCanonical, Harvest, Historied, Ladder, RulesModel, Turnable
+from .evaluators import HashEvaluator
+from .tiny import Harvest, Historied, Ladder, RulesModel
 
-SIMULATIONS = 300
 MUZERO = Config(c_puct=1.25, c_base=19652, discount=0.997, normalize="minmax")
-
-
-def tictactoe(*actions):
-    state = rf.make("tictactoe").initial_state()
-    for action in actions:
-        state.apply(action)
-    return state
-
-
-def simulate(*searches):
-    for _ in range(SIMULATIONS):
-        for search in searches:
-            search.simulate()
-
-
-def assert_same(first, second, simulations=SIMULATIONS, nodes=True, exact=False):
-    """After every simulation: visits equal, values and q within rounding (or equal)."""
-    for simulation in range(simulations):
-        first.simulate()
-        second.simulate()
-        assert first.visits.tolist() == second.visits.tolist(), f"simulation {simulation}"
-        assert first.visits.sum() == simulation
-        mine, other = (np.concatenate([search.value, *search.q]) for search in (first, second))
-        assert np.abs(mine - other).max() <= (0 if exact else 1e-5), f"simulation {simulation}"
-        assert not nodes or first.nodes == second.nodes
 
 
 # ---------- trees ----------
@@ -84,6 +57,19 @@ def test_muzero_avoids_actions_without_prior(start):
         muzero.Search(state, RulesModel(state, evaluator), MUZERO),
     )
     assert_same(*searches, nodes=False)
+
+
+def test_muzero_knows_legal_actions_at_the_root_only():
+    class Restricted(Ladder):
+        def legal_actions(self, player):  # noqa: ARG002
+            return np.array([0, 2], dtype=np.int32)
+
+    search = muzero.Search(Restricted(), RulesModel(Ladder(), HashEvaluator(0)), MUZERO)
+    simulate(search)
+    assert list(search.root.children) == [0, 2]
+    assert {tuple(child.children) for child in search.root.children.values()} == {(0, 1, 2)}
+    assert search.visits.shape == (2, 1)
+    assert search.visits.sum() == SIMULATIONS - 1
 
 
 def all_nodes(search):
@@ -188,69 +174,3 @@ def test_root_is_never_shared():
     with pytest.raises(RuntimeError, match="cycle"):
         simulate(search)
     assert search.transposition_table[1] is not search.root
-
-
-# ---------- Hex: canonical keys ----------
-
-
-@pytest.mark.parametrize("start", [(), (4,), (0, 4)])
-def test_hex_search_with_plain_keys_is_graph_search(start):
-    state, evaluator, config = tictactoe(*start), HashEvaluator(7), Config(c_puct=1.4, graph=True)
-    assert state.canonical_key == state.key
-    searches = (module.Search(state, evaluator, config) for module in (graph_search, hex_search))
-    assert_same(*searches, exact=True)
-
-
-@pytest.mark.parametrize("start", [(), (4,), (0,), (8, 4)])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_hex_search_is_graph_search_of_canonical_positions(start, seed):
-    evaluator, config = HashEvaluator(seed), Config(c_puct=1.4, graph=True)
-    hex_graph = hex_search.Search(Turnable(tictactoe(*start)), evaluator, config)
-    assert_same(
-        graph_search.Search(AlwaysCanonical(tictactoe(*start)), evaluator, config), hex_graph, exact=True
-    )
-    assert reached_both_ways(hex_graph) > 0
-
-
-def test_rotated_root_has_rotated_visits():
-    hashed = HashEvaluator(9)
-
-    def evaluate(state):  # of the canonical orientation, its actions turned back
-        canonical = hex_search.canonical(state)
-        logits, values = hashed(canonical)
-        return Evaluation(logits if canonical is state else logits[:, ::-1], values)
-
-    for start in [(0,), (0, 5)]:
-        one, other = (Turnable(tictactoe(*cells)) for cells in (start, [8 - cell for cell in start]))
-        assert one.transform(1).key == other.key != one.key
-        config = Config(graph=True)
-        first, second = (hex_search.Search(state, evaluate, config) for state in (one, other))
-        simulate(first, second)
-        assert first.visits.ravel().tolist() == second.visits.ravel().tolist()[::-1]
-        assert first.value.tolist() == second.value.tolist()
-
-
-def reached_both_ways(search):
-    """How many shared nodes stand for a position and for its rotation, both reached."""
-    keys = {}
-    for node in [search.graph, *search.transposition_table.values()]:
-        for move, child in zip(node.moves, node.children, strict=True):
-            if child is not None:
-                keys.setdefault(id(child), set()).add(hex_search.make_move(node.state, move)[0].key)
-    return sum(len(both) == 2 for both in keys.values())
-
-
-@pytest.mark.skipif("hex" not in rf.games(), reason="hex is not among the native games")
-@pytest.mark.parametrize("size", [2, 3, 4])
-def test_hex(size):
-    state, evaluator, config = (
-        rf.make("hex", size=size).initial_state(),
-        HashEvaluator(size),
-        Config(c_puct=1.4),
-    )
-    searches = [module.Search(state, evaluator, config) for module in (graph_search, alphazero)]
-    assert_same(*searches)
-    shared = hex_search.Search(state, evaluator, replace(config, graph=True))
-    simulate(shared)
-    assert reached_both_ways(shared) > 0
-    assert shared.nodes < searches[0].nodes
