@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import ramify as rf
@@ -70,7 +71,8 @@ def test_hex(size):
     )
     searches = [module.Search(state, evaluator, config) for module in (graph_search, alphazero)]
     assert_same(*searches)
-    shared = hex_search.Search(state, evaluator, replace(config, graph=True))
+    # An exploration this strong tries every action of the empty board, so each opening and its rotation.
+    shared = hex_search.Search(state, evaluator, replace(config, c_puct=5.0, graph=True))
     simulate(shared)
-    assert reached_both_ways(shared) > 0
-    assert shared.nodes < searches[0].nodes
+    assert np.all(shared.visits > 0)
+    assert reached_both_ways(shared) >= size * size // 2
