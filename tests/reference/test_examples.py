@@ -99,9 +99,7 @@ def test_opponent_weights(weights, row, column):
 
 
 def test_urgency_of_the_unvisited():
-    search = steps(
-        graph_search.Search(PENNIES, PENNIES_NET, PENNIES_CONFIG), 2
-    )  # Q0 = 0.625; row 0, column 0 visited
+    search = steps(graph_search.Search(PENNIES, PENNIES_NET, PENNIES_CONFIG), 2)  # Q0 = 0.625; row 0, column 0 visited
     for fpu, row, column in [
         ("zero", 0, 0),
         ("parent", 0.5, -0.75),
@@ -145,9 +143,7 @@ def test_turns(method):
 
 
 @pytest.mark.parametrize("method", ["graph", "muzero"])
-@pytest.mark.parametrize(
-    ("normalize", "visits", "value"), [("minmax", (3, 0), -0.1875), ("none", (2, 1), 0.1875)]
-)
+@pytest.mark.parametrize(("normalize", "visits", "value"), [("minmax", (3, 0), -0.1875), ("none", (2, 1), 0.1875)])
 def test_discount_growth_and_normalisation(method, normalize, visits, value):
     # γ = 1/2, c(N) = 0.5 + ln((N + 5) / 4).
     # 2: reply is evaluated: q0 = 0.25, the only value so far: no range.    Q0 = 0.125
@@ -170,9 +166,7 @@ def test_discount_growth_and_normalisation(method, normalize, visits, value):
 
 def test_urgency_is_normalised_like_any_value():
     # As above, but the unvisited are worth Q: at 4, (-0.0833 + 1) / 1.25 + 0.517 = 1.25 > 1.217: the win.
-    config = replace(
-        PLAIN, c_puct=0.5, c_base=4, discount=0.5, normalize="minmax", fpu="parent", fpu_offset=0.0
-    )
+    config = replace(PLAIN, c_puct=0.5, c_base=4, discount=0.5, normalize="minmax", fpu="parent", fpu_offset=0.0)
     search = steps(graph_search.Search(DUEL, DUEL_NET, config), 4)
     assert search.visits.ravel().tolist() == [2, 1]
 
@@ -215,9 +209,7 @@ def test_short_circuit():
     # 8: u = √7: x -0.167 + 1.323/4 = 0.164 < y 0.247; 2 = 2: down.
     #    "good": Q0(shared) = (0.5 - 1 + 0.5) / 3 = 0.                          Q0(y) = 0.25 / 4
     #    x, off the path, keeps its old value.                                  Q0 = (-0.5 + 0.25) / 8
-    search = steps(
-        graph_search.Search(DIAMOND, DIAMOND_NET, replace(PLAIN, graph=True, short_circuit=True)), 5
-    )
+    search = steps(graph_search.Search(DIAMOND, DIAMOND_NET, replace(PLAIN, graph=True, short_circuit=True)), 5)
     x, y = (search.root.edge_children[i, 0] for i in (0, 1))
     shared = y.edge_children[0, 0]
     for visits, below, value in [(2, 1, -0.125), (3, 1, f32(-0.5 / 3)), (3, 2, f32(-0.5 / 3))]:

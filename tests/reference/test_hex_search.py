@@ -27,9 +27,7 @@ def test_hex_search_with_plain_keys_is_graph_search(start):
 def test_hex_search_is_graph_search_of_canonical_positions(start, seed):
     evaluator, config = HashEvaluator(seed), Config(c_puct=1.4, graph=True)
     hex_graph = hex_search.Search(Turnable(tictactoe(*start)), evaluator, config)
-    assert_same(
-        graph_search.Search(AlwaysCanonical(tictactoe(*start)), evaluator, config), hex_graph, exact=True
-    )
+    assert_same(graph_search.Search(AlwaysCanonical(tictactoe(*start)), evaluator, config), hex_graph, exact=True)
     assert reached_both_ways(hex_graph) > 0
 
 

@@ -100,9 +100,7 @@ def test_hash_evaluator_scalar_and_batch_agree(zero_sum):
 
 def test_hash_evaluator_is_uniform():
     keys = np.arange(20000, dtype=np.uint64)
-    logits, values = HashEvaluator(0, False).evaluate(
-        SimpleNamespace(keys=keys, legal=np.ones((20000, 2, 4), bool))
-    )
+    logits, values = HashEvaluator(0, False).evaluate(SimpleNamespace(keys=keys, legal=np.ones((20000, 2, 4), bool)))
     numbers = np.concatenate([values.T, logits.reshape(20000, 8).T / 2])
     assert np.all(np.abs(numbers.mean(axis=1)) < 5 / np.sqrt(3 * 20000))
     assert np.all(np.abs((numbers**2).mean(axis=1) - 1 / 3) < 5 * np.sqrt(4 / 45 / 20000))
