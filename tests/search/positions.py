@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,6 @@ def walk(name: str, seed: int) -> rf.State:
     return state
 
 
-def positions(count: int) -> Iterator[tuple[str, int]]:
+def positions(count: int) -> list[tuple[str, int]]:
     """(game, seed) pairs, the games in turn."""
-    for i in range(count):
-        yield list(GAMES)[i % len(GAMES)], i // len(GAMES)
+    return [(list(GAMES)[i % len(GAMES)], i // len(GAMES)) for i in range(count)]

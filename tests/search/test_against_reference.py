@@ -59,7 +59,7 @@ def test_engine_equals_transcription(name: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "seed"), list(positions(252))[36:])
+@pytest.mark.parametrize(("name", "seed"), positions(252)[36:])
 def test_engine_equals_transcription_on_many_positions(name: str, seed: int) -> None:
     compare(walk(name, seed), HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS), settings_for(name, seed))
 
