@@ -22,7 +22,7 @@ class Canvas:
         if background:
             self.rect(0, 0, width, height, fill=background)
 
-    def _add(self, tag: str, body: str = "", **attributes: str | float | None) -> None:
+    def _add(self, tag: str, body: str = "", /, **attributes: str | float | None) -> None:
         words = [
             f'{name.replace("_", "-")}="{escape(value) if isinstance(value, str) else _number(value)}"'
             for name, value in attributes.items()

@@ -1,0 +1,178 @@
+"""The compiled core of ramify: games and search."""
+
+import numpy
+from numpy.typing import NDArray
+
+
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+class InvalidInput(ValueError):
+    pass
+
+class IllegalAction(ValueError):
+    pass
+
+hooks: dict[str, Callable[..., Any]]
+
+class Symmetry:
+    """
+    A map of a game onto itself, as permutations of observation and actions.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def swaps_players(self) -> bool:
+        """Whether the players change places."""
+
+    @property
+    def observation(self) -> NDArray[numpy.int32]:
+        """new.ravel()[i] = old.ravel()[observation[i]]"""
+
+    @property
+    def actions(self) -> NDArray[numpy.int32]:
+        """Action a becomes actions[a]."""
+
+    def __repr__(self) -> str: ...
+
+class Game:
+    """
+    A game of the compiled core: its rules and parameters. Make one with ramify.make().
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Every parameter in force."""
+
+    @property
+    def num_actions(self) -> int:
+        """Length of the policy vector."""
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def simultaneous(self) -> bool:
+        """Whether both players can act at once."""
+
+    @property
+    def symmetries(self) -> list[Symmetry]:
+        """Maps of the game onto itself; the identity first."""
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory of one position inside the core."""
+
+    def initial_state(self, seed: int | None = None) -> State:
+        """
+        The start. The seed matters where the start is random; None draws a fresh one.
+        """
+
+    def state(self, text: str | None = None, **parts: Any) -> State:
+        """
+        A position from its parts (as in `state.fields`) or its short text form.
+        """
+
+    def random_turns(self, seed: int, games: int) -> int:
+        """
+        Play random games inside the core; returns the number of turns. For benchmarks.
+        """
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+class State:
+    """A position of a native game."""
+
+    @property
+    def game(self) -> Game: ...
+
+    @property
+    def acting(self) -> tuple[int, ...]:
+        """
+        Players who choose now: (0,), (1,), (0, 1), or () when the game is over.
+        """
+
+    @property
+    def is_over(self) -> bool: ...
+
+    @property
+    def returns(self) -> NDArray[numpy.float32]:
+        """Rewards so far, per player: float32[2]."""
+
+    @property
+    def key(self) -> int:
+        """64 bits; equal keys promise equal futures."""
+
+    @property
+    def history_key(self) -> int:
+        """As key, but equal only for equal repetition histories too."""
+
+    @property
+    def canonical_key(self) -> int:
+        """The least key among the symmetric images."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The position as plain data; game.state(**fields) gives it back."""
+
+    def legal_actions(self, player: int | None = None) -> NDArray[numpy.int32]:
+        """int32, ascending; empty for a player who does not act."""
+
+    def outcomes(self, player: int | None = None) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
+        """
+        (actions, index): one action per outcome, and for every action its outcome or -1.
+        """
+
+    def apply(self, *actions: SupportsIndex) -> NDArray[numpy.float32]:
+        """
+        Play one action per acting player, in place; returns the rewards, float32[2].
+        """
+
+    def observation(self, player: int | None = None) -> NDArray[numpy.float32]:
+        """float32 of game.observation_shape, as `player` sees it."""
+
+    def action_name(self, action: int, player: int | None = None) -> str: ...
+
+    def action(self, name: str, player: int | None = None) -> int:
+        """The legal action of that name."""
+
+    def transform(self, symmetry: int) -> State:
+        """The image under game.symmetries[symmetry]."""
+
+    def perft(self, depth: int) -> int:
+        """Number of action sequences of that length from here."""
+
+    def copy(self) -> State: ...
+
+    def __copy__(self) -> State: ...
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State: ...
+
+    def svg(self) -> str:
+        """The position as a picture."""
+
+    def __getattr__(self, name: str) -> Any: ...
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+def game_names() -> list[str]: ...
+
+def make_game(name: str, params: dict[str, Any]) -> Game: ...
+
+def game_params(name: str) -> list[tuple[str, Any, str]]:
+    """(name, default, meaning) of every parameter."""
