@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -49,14 +49,14 @@ def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator
     if hasattr(game, "recurrent"):
         if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
             raise TypeError("a latent model evaluates itself: a Searcher on it takes no other evaluator")
-        return LatentSource(game)
+        return LatentSource(cast(LatentModel, game))
     if not hasattr(type(game), "initial_state"):
         raise TypeError(f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}")
     if evaluator is None or isinstance(evaluator, NativeEvaluator):
-        return RulesSource(game, None)
+        return RulesSource(cast(Game, game), None)
     if not hasattr(evaluator, "evaluate"):
         raise TypeError(f"{type(evaluator).__name__} is no evaluator: it has no method evaluate(batch)")
-    return RulesSource(game, evaluator)
+    return RulesSource(cast(Game, game), evaluator)
 
 
 def check_state(state: object) -> None:

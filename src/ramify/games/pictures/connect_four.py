@@ -19,7 +19,9 @@ def draw(state: State) -> str:
     canvas = Canvas(width + 2 * MARGIN, height + 2 * MARGIN + 34, background="#fdfaf3")
     for x in (MARGIN - 6, MARGIN + width - 6):  # the feet
         canvas.rect(x, MARGIN + height - 10, 12, 24, fill="#123f86", rx=4)
-    canvas.rect(MARGIN - 6, MARGIN - 6, width + 12, height + 12, fill="#1f5fc0", stroke="#123f86", stroke_width=2, rx=14)
+    canvas.rect(
+        MARGIN - 6, MARGIN - 6, width + 12, height + 12, fill="#1f5fc0", stroke="#123f86", stroke_width=2, rx=14
+    )
     winners = _fours(board)
     for row, line in enumerate(board):
         for column, symbol in enumerate(line):

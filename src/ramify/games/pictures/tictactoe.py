@@ -35,7 +35,9 @@ def draw(state: State) -> str:
     for cells in LINES:
         symbols = {board[row][column] for row, column in cells}
         if symbols in ({"x"}, {"o"}):
-            canvas.line(_centre(*cells[0]), _centre(*cells[2]), stroke="#2d2d2d", stroke_width=7, stroke_linecap="round")
+            canvas.line(
+                _centre(*cells[0]), _centre(*cells[2]), stroke="#2d2d2d", stroke_width=7, stroke_linecap="round"
+            )
     return canvas.render()
 
 
