@@ -2,13 +2,18 @@
 #include <nanobind/nanobind.h>
 
 #include "base/error.hpp"
+#include "bind/build.hpp"
 #include "bind/modules.hpp"
 #include "bind/register.hpp"
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of ramify: games and search.";
+  m.def("build_info", &ramify::build_info, "Compiler, architecture and sanitizer this module was built with.",
+        nanobind::sig("def build_info() -> dict[str, str]"));
   nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
   nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
+  nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
   ramify::register_all_games();
   ramify::bind_games(m);
+  ramify::bind_search(m);
 }

@@ -1,5 +1,6 @@
 """Neural-guided search in games: turn-based, simultaneous and learned, with one compiled engine."""
 
+from ramify import evaluators
 from ramify.games import (
     BrokenGame,
     Game,
@@ -12,18 +13,37 @@ from ramify.games import (
     make,
     register,
 )
+from ramify.search import (
+    Batch,
+    Evaluation,
+    Evaluator,
+    EvaluatorError,
+    SearchConfig,
+    Searcher,
+    SearchResult,
+    search,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Batch",
     "BrokenGame",
+    "Evaluation",
+    "Evaluator",
+    "EvaluatorError",
     "Game",
     "IllegalAction",
     "InvalidInput",
     "PythonGame",
+    "SearchConfig",
+    "SearchResult",
+    "Searcher",
     "State",
     "check_game",
+    "evaluators",
     "games",
     "make",
     "register",
+    "search",
 ]

@@ -504,9 +504,7 @@ class TransformDoesNothing(Mutant):
 
 @breaks("symmetries")
 class TurnedTheOtherWay(Mutant):
-    symmetries = tuple(
-        PythonSymmetry(s.name, np.argsort(s.actions), s.observation) for s in TicTacToe.symmetries
-    )
+    symmetries = tuple(PythonSymmetry(s.name, np.argsort(s.actions), s.observation) for s in TicTacToe.symmetries)
 
 
 @breaks("symmetries")
@@ -539,15 +537,11 @@ class WithoutTransform(Duel):
 
 
 def found(game, **options):
-    report = rf.check_game(
-        game, **{"games": 20, "raises": False, "max_turns": 100, "max_seconds": 30} | options
-    )
+    report = rf.check_game(game, **{"games": 20, "raises": False, "max_turns": 100, "max_seconds": 30} | options)
     return report, {problem.promise for problem in report.problems}
 
 
-@pytest.mark.parametrize(
-    ("promise", "mutant"), MUTANTS, ids=lambda x: x if isinstance(x, str) else x.__name__
-)
+@pytest.mark.parametrize(("promise", "mutant"), MUTANTS, ids=lambda x: x if isinstance(x, str) else x.__name__)
 def test_a_mutant_is_found_out_for_what_it_breaks(promise, mutant):
     report, promises = found(mutant())
     assert promises == {promise}

@@ -502,9 +502,7 @@ def test_keys_are_the_same_in_every_process():
     here = stable_key(ast.literal_eval(value.replace("frozenset", "")), b"salt")
     for seed in ("1", "2"):
         env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
-        run = subprocess.run(
-            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
-        )
+        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
         assert int(run.stdout) == here
 
 

@@ -152,9 +152,7 @@ def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str
         signature = full.replace(parameters=list(full.parameters.values())[1:])
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     if inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.POSITIONAL_ONLY in kinds:
-        raise TypeError(
-            f"{cls.__name__}: parameters of a game have names, so __init__ takes no *args and no /"
-        )
+        raise TypeError(f"{cls.__name__}: parameters of a game have names, so __init__ takes no *args and no /")
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         refuse_unknown(f"game '{getattr(cls, 'name', cls.__name__)}'", list(signature.parameters), kwargs)
     bound = signature.bind(*args, **kwargs)
@@ -180,9 +178,7 @@ def _check_declarations(game: PythonGame) -> None:
     cls = type(game).__name__
     for name, example in (("num_actions", "9"), ("observation_shape", "(2, 3, 3)")):
         if not hasattr(game, name):
-            raise TypeError(
-                f"{cls} does not say its {name}: set it on the class or in __init__, as {example}"
-            )
+            raise TypeError(f"{cls} does not say its {name}: set it on the class or in __init__, as {example}")
     if isinstance(game.num_actions, bool) or not isinstance(game.num_actions, int | np.integer):
         raise TypeError(f"{cls}.num_actions must be a whole number, not {game.num_actions!r}")
     if game.num_actions < 1:

@@ -1,0 +1,76 @@
+# `make` lists what there is. Everything runs in .venv, which the first target that needs it creates.
+# Settings: PYTHON=… (3.11 to 3.13), CXX=…, EXTRAS=… (see pyproject.toml), JOBS=… (parallel tests), ARGS=… (to the tool).
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+PY     := $(BIN)/python
+EXTRAS ?= dev,chess,openspiel
+JOBS   ?= 2
+ARGS   ?=
+
+PIP    := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.txt
+# Build tools live in the environment and the build folder is kept: after a change in cpp/ only that is compiled.
+BUILD_TOOLS := scikit-build-core nanobind cmake ninja
+EDITABLE    := $(PIP) --no-build-isolation
+
+CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
+INSTALLED    := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow lint format bench stub sanitize sanitize-threads check-arm64 install clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(INSTALLED) ## install, then watch two search players play a game
+	@$(BIN)/ramify demo $(ARGS)
+
+test: $(INSTALLED) ## every test but the slow ones
+	$(PY) -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+
+test-slow: $(INSTALLED) ## the long proofs
+	$(PY) -m pytest -n $(JOBS) -m slow $(ARGS)
+
+lint: $(INSTALLED) ## formatting, style, types, layers, vocabulary, stub
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(PY) -m tools.layers
+	$(PY) -m tools.vocabulary
+	$(PY) -m tools.stub --check
+
+format: $(INSTALLED) ## rewrite Python files in the project's format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: $(INSTALLED) ## every benchmark, in one table
+	$(PY) -m benchmarks $(ARGS)
+
+stub: $(INSTALLED) ## regenerate src/ramify/_core.pyi after a change in cpp/bind
+	$(PY) -m tools.stub
+
+sanitize: $(INSTALLED) ## tests of the core under AddressSanitizer and UBSan
+	tools/sanitize.sh address $(PY) $(ARGS)
+
+sanitize-threads: $(INSTALLED) ## tests of the core under ThreadSanitizer
+	tools/sanitize.sh thread $(PY) $(ARGS)
+
+check-arm64: $(INSTALLED) ## compile the core for arm64, without linking
+	tools/check_arm64.sh $(PY)
+
+install: $(INSTALLED) ## only set up .venv and build the core
+
+clean: ## remove what was built; .venv stays, its next use rebuilds the core
+	rm -rf build dist src/ramify/_core*.so $(INSTALLED)
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PY):
+	@python=$$(PYTHON="$(PYTHON)" tools/preflight.sh) && echo "creating $(VENV) with $$python" && $$python -m venv $(VENV)
+
+# An editable install does not rebuild C++ by itself: any change under cpp/ comes through here. Dependencies are looked
+# at again only when one of the files that name them has changed.
+$(INSTALLED): $(CORE_SOURCES) pyproject.toml constraints.txt | $(PY)
+	@echo "building the core$(if $(filter pyproject.toml constraints.txt,$?), and installing what it needs (minutes the first time))"
+	@$(if $(filter pyproject.toml constraints.txt,$?),$(PIP) $(BUILD_TOOLS) && $(EDITABLE) -e '.[$(EXTRAS)]',$(EDITABLE) --no-deps -e .)
+	@touch $@

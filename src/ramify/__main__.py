@@ -1,0 +1,5 @@
+"""``python -m ramify``: the command line."""
+
+from ramify.cli import main
+
+main()

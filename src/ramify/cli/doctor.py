@@ -1,0 +1,107 @@
+"""``ramify doctor``: what is installed, what works, and what to install for the rest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ramify.cli.common import print_json
+
+# Optional packages: (package, extra that brings it, what it is for).
+EXTRAS = (
+    ("chess", "chess", "state.board of chess, and its tests"),
+    ("open_spiel", "openspiel", "games named openspiel:NAME"),
+    ("torch", "torch", "networks and training"),
+    ("safetensors", "torch", "files of networks"),
+    ("onnxruntime", "onnx", "networks without torch"),
+)
+
+
+def doctor(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
+    """Show what this installation can do, and what is missing."""
+    report = examine()
+    print_json(report) if json else print_report(report)
+    if not report["healthy"]:
+        raise typer.Exit(1)
+
+
+def examine() -> dict[str, Any]:
+    """The facts of this installation."""
+    import os
+    import platform
+
+    import numpy
+
+    import ramify
+    from ramify import _core
+
+    problem = try_core()
+    return {
+        "ramify": ramify.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "numpy": numpy.__version__,
+        "core": {
+            "file": _core.__file__,
+            **_core.build_info(),
+            "games": _core.game_names(),
+            "problem": problem,
+        },
+        "extras": [
+            {"package": name, "version": version_of(name), "extra": extra, "for": use} for name, extra, use in EXTRAS
+        ],
+        "healthy": problem is None,
+    }
+
+
+def try_core() -> str | None:
+    """Play one random game of every native game; what went wrong, if anything."""
+    from ramify import _core
+
+    for name in _core.game_names():
+        try:
+            _core.make_game(name, {}).random_turns(0, 1)
+        except Exception as error:
+            return f"{name}: {error}"
+    return None
+
+
+def version_of(package: str) -> str | None:
+    """The version of an installed package, or None."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def print_report(report: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False, soft_wrap=True)
+    core = report["core"]
+    good, bad = "[green]ok[/]", "[red]no[/]"
+
+    def line(name: str, text: str, mark: str = good) -> None:
+        console.print(f"{mark}  {name:<12} {escape(text)}")
+
+    line("ramify", report["ramify"])
+    line("python", f"{report['python']} on {report['platform']}, {report['cpus']} CPUs")
+    line("numpy", report["numpy"])
+    built = f"{core['compiler']}, {core['architecture']}"
+    if core["sanitizer"] != "none":
+        built += f", {core['sanitizer']} sanitizer"
+    line("core", f"{built}: {core['file']}", bad if core["problem"] else good)
+    line("games", ", ".join(core["games"]), bad if core["problem"] else good)
+    if core["problem"]:
+        console.print(f"    the core is broken ({escape(core['problem'])}): install ramify again")
+    for entry in report["extras"]:
+        if entry["version"]:
+            line(entry["package"], entry["version"])
+        else:
+            hint = f"not installed; for {entry['for']}: pip install 'ramify[{entry['extra']}]'"
+            line(entry["package"], hint, "[dim]--[/]")

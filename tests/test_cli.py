@@ -1,0 +1,203 @@
+"""The command line: what it shows agrees with the library, and mistakes are one line with exit code 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import ramify as rf
+from ramify import _core
+from ramify.cli import demo, doctor, main
+from ramify.cli.common import parse_settings
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    """run("games", ...) -> (exit code, stdout, stderr)"""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_the_installed_command_answers() -> None:
+    command = [sys.executable, "-m", "ramify", "--version"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert shown == f"ramify {rf.__version__}\n"
+
+
+def test_without_a_command_it_helps(run) -> None:
+    code, out, _ = run()
+    assert code == 0
+    for command in ("games", "doctor", "demo"):
+        assert command in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["gmaes"], ["gmaes", "games"]),
+        (["games", "--unknown"], ["--unknown"]),
+        (["games", "tictactoo"], ["tictactoo", "did you mean 'tictactoe'?"]),
+        (["games", "tictactoe", "size=4"], ["size"]),
+        (["games", "tictactoe", "size"], ["key=value", "'size'"]),
+        (["demo", "nothing"], ["nothing"]),
+        (["demo", "--playouts", "0"], ["playouts"]),
+    ],
+)
+def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("ramify: ")
+    assert [word for word in words if word not in err] == []
+
+
+def test_games_lists_every_game_with_every_parameter(run) -> None:
+    code, out, _ = run("games", "--json")
+    assert code == 0
+    rows = {row["name"]: row["parameters"] for row in json.loads(out)}
+    assert sorted(rows) == rf.games()
+    for name in _core.game_names():
+        listed = [(entry["name"], entry["default"], entry["meaning"]) for entry in rows[name]]
+        assert listed == _core.game_params(name)
+
+
+def test_games_prints_names_meanings_and_brackets(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    meaning = "rows [n0] and columns"
+    monkeypatch.setattr(_core, "game_params", lambda _: [("size", 11, meaning)])
+    code, out, _ = run("games")
+    assert code == 0
+    for word in ("tictactoe", "size", "11", meaning):
+        assert word in out
+
+
+def test_one_game_in_detail(run) -> None:
+    game = rf.make("tictactoe")
+    _, out, _ = run("games", "tictactoe", "--json")
+    data = json.loads(out)
+    assert data["num_actions"] == game.num_actions == 9
+    assert tuple(data["observation_shape"]) == game.observation_shape
+    assert data["symmetries"] == [symmetry.name for symmetry in game.symmetries]
+    assert data["bytes_per_state"] == game.state_bytes
+    assert data["initial_state"] == str(game.initial_state())
+    _, out, _ = run("games", "tictactoe")
+    assert str(game.initial_state()) in out
+    assert "9 actions, observation 2 x 3 x 3" in out
+
+
+@pytest.mark.parametrize("name", _core.game_names())
+def test_every_game_can_be_shown(run, name: str) -> None:
+    code, out, _ = run("games", name)
+    assert code == 0
+    assert out.startswith(name)
+
+
+def test_settings_are_typed_as_people_type_them() -> None:
+    words = ["a=7", "b=0.5", "c=true", "d=False", "e=ascending", "f=[[1, 2], [3, 4]]", "g=a=b", "h="]
+    assert parse_settings(words) == {
+        "a": 7,
+        "b": 0.5,
+        "c": True,
+        "d": False,
+        "e": "ascending",
+        "f": [[1, 2], [3, 4]],
+        "g": "a=b",
+        "h": "",
+    }
+
+
+def test_doctor_tells_what_is_there(run) -> None:
+    code, out, _ = run("doctor", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["healthy"]
+    assert report["ramify"] == rf.__version__
+    assert report["core"]["games"] == _core.game_names()
+    assert report["core"]["compiler"].startswith(("gcc", "clang"))
+    versions = {entry["package"]: entry["version"] for entry in report["extras"]}
+    import chess
+
+    assert versions["chess"] == chess.__version__
+
+
+def test_doctor_says_what_to_install(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "version_of", lambda _: None)
+    code, out, _ = run("doctor")
+    assert code == 0
+    assert "pip install 'ramify[openspiel]'" in out
+
+
+def test_doctor_notices_a_broken_core(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str, params: dict[str, object]) -> None:
+        raise RuntimeError(f"{name} with {params} fails")
+
+    monkeypatch.setattr(_core, "make_game", broken)
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "the core is broken" in out
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> None:
+        raise ValueError("a bug, not a mistake of the user")
+
+    monkeypatch.setattr(doctor, "examine", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        main(["doctor"])
+
+
+def test_the_demo_plays_a_game_to_its_end(run) -> None:
+    code, out, _ = run("demo", "tictactoe", "--playouts", "30", "--seed", "3")
+    assert code == 0
+    assert "  1. red plays" in out
+    assert "  2. blue plays" in out
+    assert out.splitlines()[-1].startswith("tictactoe(): ")
+    same = run("demo", "tictactoe", "--playouts", "30", "--seed", "3")[1]
+    assert same.splitlines()[:-1] == out.splitlines()[:-1]  # the last line has the time
+
+
+def test_the_demo_players_play_tic_tac_toe_well() -> None:
+    """A win in one is taken, a loss in one is avoided, and a forced draw is seen as one."""
+    game = rf.make("tictactoe")
+    choose = demo.tree_search(playouts=400, seed=0)
+    wins = game.state(board=["xx.", "oo.", "..."])
+    assert wins.action_name(choose(wins).action) == "c1"
+    assert choose(wins).value > 0.9
+    threatened = game.state(board=["x..", ".x.", "o.."])
+    assert threatened.action_name(choose(threatened).action) == "c3"
+    drawn = game.state(board=["xox", "xoo", "ox."])
+    assert choose(drawn) == demo.Choice(action=8, value=0.0)
+
+
+def test_stones_are_coloured_and_column_letters_are_not() -> None:
+    painted = demo.colour("  a b x o\n1 x . o X\nO has won")
+    styled = [(painted.plain[span.start : span.end], span.style) for span in painted.spans if span.style]
+    stones = [pair for pair in styled if pair[1] in demo.STYLES]
+    assert stones == [
+        ("x", demo.STYLES[0]),
+        ("o", demo.STYLES[1]),
+        ("X", demo.STYLES[0]),
+        ("O", demo.STYLES[1]),
+    ]
+    assert painted.plain == "  a b x o\n1 x . o X\nO has won\n"
+
+
+def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    state = rf.make("tictactoe").initial_state()
+    players = [demo.tree_search(5, seed) for seed in (0, 1)]
+    turns = demo.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
+    out = capsys.readouterr().out
+    assert state.is_over
+    for turn in turns:
+        assert f"plays {turn.name}" in out

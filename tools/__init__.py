@@ -1,0 +1,1 @@
+"""Development tools; none of this is installed."""
