@@ -6,4 +6,5 @@ set(RAMIFY_GAMES
   "games/matrix.hpp Matrix"
   "games/pyrat/pyrat.hpp PyRat"
   "games/tictactoe.hpp TicTacToe"
+  "games/pyrat/pyrat.hpp PyRat"
 )

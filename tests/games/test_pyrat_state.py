@@ -38,7 +38,9 @@ def play_on(state, rng, turns=10**9):
 
 
 def muddy_game(**params):
-    return rf.make("pyrat", width=7, height=6, cheese=16, max_turns=60, wall_density=0.4, mud_density=0.4, **params)
+    return rf.make(
+        "pyrat", width=7, height=6, cheese=16, max_turns=60, wall_density=0.4, mud_density=0.4, **params
+    )
 
 
 # Keys
@@ -59,7 +61,9 @@ def test_key_kept_up_to_date_equals_key_of_the_parts(reward):
             for player in (0, 1):
                 assert (again.observation(player) == state.observation(player)).all()
                 assert again.legal_actions(player).tolist() == state.legal_actions(player).tolist()
-                assert [a.tolist() for a in again.outcomes(player)] == [a.tolist() for a in state.outcomes(player)]
+                assert [a.tolist() for a in again.outcomes(player)] == [
+                    a.tolist() for a in state.outcomes(player)
+                ]
 
 
 @pytest.mark.parametrize(
@@ -89,9 +93,22 @@ def test_key_tells_apart_what_decides_the_future(change):
     assert GAME.state(**{**LADEN, **change}).key != GAME.state(**LADEN).key
 
 
+def test_key_tells_every_edge_apart():
+    right = [[[x, y], [x + 1, y]] for x in range(4) for y in range(4)]
+    up = [[[x, y], [x, y + 1]] for x in range(5) for y in range(3)]
+    keys = {GAME.state(**PLAIN).key}
+    for edge in right + up:
+        keys |= {GAME.state(**PLAIN, walls=[edge]).key}
+        keys |= {GAME.state(**PLAIN, mud=[[*edge, turns]]).key for turns in (2, 3, 255)}
+    assert len(keys) == 1 + 4 * 31
+
+
 def test_key_tells_rewards_apart_and_ignores_what_is_past():
     key = GAME.state(**LADEN).key
-    others = [rf.make("pyrat", width=5, height=4, reward=reward).state(**LADEN).key for reward in ("difference", "win")]
+    others = [
+        rf.make("pyrat", width=5, height=4, reward=reward).state(**LADEN).key
+        for reward in ("difference", "win")
+    ]
     assert len({key, *others}) == 3
     assert GAME.state(**{**LADEN, "misses1": 0, "misses2": 0}).key == key
     assert rf.make("pyrat", width=5, height=4, cheese=2, wall_density=0.1).state(**LADEN).key == key
@@ -228,6 +245,17 @@ def test_pickling_mid_game():
         assert again.game == state.game
 
 
+@pytest.mark.parametrize(
+    "params", [{}, {"starts": "random"}, {"starts": ((1, 2), (3, 3)), "reward": "win"}], ids=str
+)
+def test_pickling_a_game(params):
+    game = rf.make("pyrat", width=5, height=4, cheese=4, **params)
+    again = pickle.loads(pickle.dumps(game))
+    assert again == game
+    assert again.initial_state(3).key == game.initial_state(3).key
+    assert game != rf.make("pyrat", width=5, height=4, cheese=4, starts=((1, 2), (3, 2)))
+
+
 def test_illegal_actions_change_nothing():
     state = muddy_game().initial_state(0)
     before = state.fields
@@ -334,10 +362,14 @@ def test_parts_that_are_missing():
         GAME.state("start")
 
 
-numbers = st.one_of(st.integers(-2, 6), st.sampled_from([0.5, 1.0, 255, 256, 65535, 2**40, -(2**63)]), st.floats())
+numbers = st.one_of(
+    st.integers(-2, 6), st.sampled_from([0.5, 1.0, 255, 256, 65535, 2**40, -(2**63)]), st.floats()
+)
 garbage = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, st.text(max_size=3), st.binary(max_size=2)),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=2), inner, max_size=2)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=2), inner, max_size=2)
+    ),
     max_leaves=8,
 )
 cells = st.lists(numbers, min_size=2, max_size=2) | st.tuples(st.integers(0, 4), st.integers(0, 3))
