@@ -89,9 +89,10 @@ void bind_symmetry(nb::module_& m) {
   nb::class_<Symmetry>(m, "Symmetry", "A map of a game onto itself, as permutations of observation and actions.")
       .def_ro("name", &Symmetry::name)
       .def_ro("swaps_players", &Symmetry::swaps_players, "Whether the players change places.")
-      .def_prop_ro("observation", [](const Symmetry& s) { return to_array(s.observation); },
+      .def_prop_ro("observation", [](const Symmetry& s) { return to_array(s.observation); }, nb::rv_policy::move,
                    "new.ravel()[i] = old.ravel()[observation[i]]")
-      .def_prop_ro("actions", [](const Symmetry& s) { return to_array(s.actions); }, "Action a becomes actions[a].")
+      .def_prop_ro("actions", [](const Symmetry& s) { return to_array(s.actions); }, nb::rv_policy::move,
+                   "Action a becomes actions[a].")
       .def("__repr__", [](const Symmetry& s) { return "<symmetry '" + s.name + "'>"; });
 }
 
@@ -141,7 +142,7 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("acting", &acting_players, "Players who choose now: (0,), (1,), (0, 1), or () when the game is over.",
                    nb::sig("def acting(self) -> tuple[int, ...]"))
       .def_prop_ro("is_over", [](const AnyState& s) { return s.acting() == kOver; })
-      .def_prop_ro("returns", [](const AnyState& s) { return rewards_array(s.returns()); },
+      .def_prop_ro("returns", [](const AnyState& s) { return rewards_array(s.returns()); }, nb::rv_policy::move,
                    "Rewards so far, per player: float32[2].")
       .def_prop_ro("key", &AnyState::key, "64 bits; equal keys promise equal futures.")
       .def_prop_ro("history_key", &AnyState::history_key, "As key, but equal only for equal repetition histories too.")
