@@ -101,9 +101,7 @@ def test_densities_are_those_of_the_reference_engine():
     of the two means (300 and 500 boards) are 0.12 and 0.82 points; rounding adds 0.05.
     """
     count = 300
-    shares = [
-        (len(open_edges(board)) / 594, len(board["mud"]) / len(open_edges(board))) for board in boards(count)
-    ]
+    shares = [(len(open_edges(board)) / 594, len(board["mud"]) / len(open_edges(board))) for board in boards(count)]
     assert sum(share for share, _ in shares) / count == pytest.approx(0.535, abs=0.0017)
     assert sum(share for _, share in shares) / count == pytest.approx(0.139, abs=0.0087)
 
@@ -117,9 +115,7 @@ def test_density_parameters():
     for board in boards(5, wall_density=0.0, mud_density=1.0, mud_max=2):
         assert [turns for *_, turns in board["mud"]] == [2] * 594
     # Without connection an edge is open with chance 1 - density, but for the few that the border needs.
-    opened = sum(
-        len(open_edges(board)) for board in boards(50, connected=False, symmetric=False, wall_density=0.3)
-    )
+    opened = sum(len(open_edges(board)) for board in boards(50, connected=False, symmetric=False, wall_density=0.3))
     assert opened / (50 * 594) == pytest.approx(0.7, abs=4 * math.sqrt(0.21 / (50 * 594)) + 0.002)
 
 
@@ -129,9 +125,7 @@ def test_mud_is_uniform():
         for *_, turns in board["mud"]:
             counts[turns] += 1
     expected = sum(counts.values()) / 4
-    assert (
-        sum((count - expected) ** 2 / expected for count in counts.values()) < 16.3
-    )  # chi-square, 3 dof, p = 0.001
+    assert sum((count - expected) ** 2 / expected for count in counts.values()) < 16.3  # chi-square, 3 dof, p = 0.001
 
 
 DRAWING = """\
@@ -203,9 +197,7 @@ def test_cheese_is_never_under_a_start(params):
 def test_starts():
     assert all((b["p1"], b["p2"]) == ([0, 0], [20, 14]) for b in boards(3))
     assert all((b["p1"], b["p2"]) == ([3, 4], [3, 4]) for b in boards(3, starts=[[3, 4], (3, 4)]))
-    pairs = {
-        (*board["p1"], *board["p2"]) for board in boards(2000, width=3, height=2, cheese=2, starts="random")
-    }
+    pairs = {(*board["p1"], *board["p2"]) for board in boards(2000, width=3, height=2, cheese=2, starts="random")}
     assert len(pairs) == 6 * 5  # every pair of different cells
 
 
@@ -245,10 +237,7 @@ def test_symmetric_boards_that_cannot_hold_an_odd_piece():
             rf.make("pyrat", width=size[0], height=size[1], cheese=3).initial_state(0)
     with pytest.raises(rf.InvalidInput, match=r"odd.*a player starts there"):
         rf.make("pyrat", width=5, height=5, cheese=3, starts=[[2, 2], [0, 0]]).initial_state(0)
-    assert (
-        len(rf.make("pyrat", width=5, height=5, cheese=4, starts=[[2, 2], [0, 0]]).initial_state(0).cheese)
-        == 4
-    )
+    assert len(rf.make("pyrat", width=5, height=5, cheese=4, starts=[[2, 2], [0, 0]]).initial_state(0).cheese) == 4
 
 
 def test_limits():
@@ -296,9 +285,7 @@ def test_presets():
     known = presets("pyrat")
     assert list(known) == ["tiny", "small", "medium", "large", "huge", "open", "asymmetric"]
     sizes = {
-        name: tuple(
-            rf.make("pyrat", preset=name).params[part] for part in ("width", "height", "cheese", "max_turns")
-        )
+        name: tuple(rf.make("pyrat", preset=name).params[part] for part in ("width", "height", "cheese", "max_turns"))
         for name in known
     }
     assert sizes == {

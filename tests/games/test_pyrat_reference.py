@@ -131,9 +131,7 @@ def test_random_games(size, reward):
         parts = random_parts(rng, *size)
         state = game.state(**parts)
         starts = (parts["p1"], parts["p2"])
-        reference = Reference(
-            *size, parts["walls"], parts["mud"], parts["cheese"], starts, parts["max_turns"]
-        )
+        reference = Reference(*size, parts["walls"], parts["mud"], parts["cheese"], starts, parts["max_turns"])
         reference.agrees(state)
         paid = np.zeros(2)
         while not reference.over:
@@ -147,9 +145,7 @@ def test_random_games(size, reward):
         assert game.state(**state.fields).returns.tolist() == paid.tolist()
 
 
-@pytest.mark.parametrize(
-    "params", [{}, {"symmetric": False, "starts": "random"}, {"mud_density": 0.8, "mud_max": 9}]
-)
+@pytest.mark.parametrize("params", [{}, {"symmetric": False, "starts": "random"}, {"mud_density": 0.8, "mud_max": 9}])
 def test_random_games_of_the_generator(params):
     rng = random.Random(7)
     game = rf.make("pyrat", preset="tiny", **params)

@@ -38,9 +38,7 @@ def play_on(state, rng, turns=10**9):
 
 
 def muddy_game(**params):
-    return rf.make(
-        "pyrat", width=7, height=6, cheese=16, max_turns=60, wall_density=0.4, mud_density=0.4, **params
-    )
+    return rf.make("pyrat", width=7, height=6, cheese=16, max_turns=60, wall_density=0.4, mud_density=0.4, **params)
 
 
 # Keys
@@ -61,9 +59,7 @@ def test_key_kept_up_to_date_equals_key_of_the_parts(reward):
             for player in (0, 1):
                 assert (again.observation(player) == state.observation(player)).all()
                 assert again.legal_actions(player).tolist() == state.legal_actions(player).tolist()
-                assert [a.tolist() for a in again.outcomes(player)] == [
-                    a.tolist() for a in state.outcomes(player)
-                ]
+                assert [a.tolist() for a in again.outcomes(player)] == [a.tolist() for a in state.outcomes(player)]
 
 
 @pytest.mark.parametrize(
@@ -105,10 +101,7 @@ def test_key_tells_every_edge_apart():
 
 def test_key_tells_rewards_apart_and_ignores_what_is_past():
     key = GAME.state(**LADEN).key
-    others = [
-        rf.make("pyrat", width=5, height=4, reward=reward).state(**LADEN).key
-        for reward in ("difference", "win")
-    ]
+    others = [rf.make("pyrat", width=5, height=4, reward=reward).state(**LADEN).key for reward in ("difference", "win")]
     assert len({key, *others}) == 3
     assert GAME.state(**{**LADEN, "misses1": 0, "misses2": 0}).key == key
     assert rf.make("pyrat", width=5, height=4, cheese=2, wall_density=0.1).state(**LADEN).key == key
@@ -245,9 +238,7 @@ def test_pickling_mid_game():
         assert again.game == state.game
 
 
-@pytest.mark.parametrize(
-    "params", [{}, {"starts": "random"}, {"starts": ((1, 2), (3, 3)), "reward": "win"}], ids=str
-)
+@pytest.mark.parametrize("params", [{}, {"starts": "random"}, {"starts": ((1, 2), (3, 3)), "reward": "win"}], ids=str)
 def test_pickling_a_game(params):
     game = rf.make("pyrat", width=5, height=4, cheese=4, **params)
     again = pickle.loads(pickle.dumps(game))
@@ -362,14 +353,10 @@ def test_parts_that_are_missing():
         GAME.state("start")
 
 
-numbers = st.one_of(
-    st.integers(-2, 6), st.sampled_from([0.5, 1.0, 255, 256, 65535, 2**40, -(2**63)]), st.floats()
-)
+numbers = st.one_of(st.integers(-2, 6), st.sampled_from([0.5, 1.0, 255, 256, 65535, 2**40, -(2**63)]), st.floats())
 garbage = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, st.text(max_size=3), st.binary(max_size=2)),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=2), inner, max_size=2)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=2), inner, max_size=2)),
     max_leaves=8,
 )
 cells = st.lists(numbers, min_size=2, max_size=2) | st.tuples(st.integers(0, 4), st.integers(0, 3))

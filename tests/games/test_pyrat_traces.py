@@ -59,9 +59,7 @@ def test_trace(trace):
     assert edges(state.mud) == edges(trace["mud"])
     assert (state.max_turns, state.total) == (trace["max_turns"], len(trace["cheese"]))
     check_state(state, trace["states"][0], (trace["id"], 0))
-    for turn, (actions, wanted) in enumerate(
-        zip(trace["actions"], trace["states"][1:], strict=True), start=1
-    ):
+    for turn, (actions, wanted) in enumerate(zip(trace["actions"], trace["states"][1:], strict=True), start=1):
         before = state.fields
         rewards = state.apply(*actions)
         check_state(state, wanted, (trace["id"], turn))
