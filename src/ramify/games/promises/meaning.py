@@ -103,11 +103,10 @@ def _symmetry(visit: Visit, k: int, symmetry: Symmetry) -> Seen:
     state, image = visit.state, visit.state.transform(k)
     expected: Facts = {"acting": _image_acting(state.acting, symmetry)}
     for player in (0, 1):
-        seen_by = 1 - player if symmetry.swaps_players else player
-        legal = symmetry.actions[state.legal_actions(player)]
-        expected[f"legal_actions({seen_by})"] = np.sort(legal)
+        there = 1 - player if symmetry.swaps_players else player
+        expected[f"legal_actions({there})"] = np.sort(symmetry.actions[state.legal_actions(player)])
         flat = state.observation(player).ravel()[symmetry.observation]
-        expected[f"observation({seen_by})"] = flat.reshape(visit.game.observation_shape)
+        expected[f"observation({there})"] = flat.reshape(visit.game.observation_shape)
     expected["returns"] = _swapped(state.returns, symmetry)
     if k == 0:
         expected["key"] = state.key
