@@ -473,6 +473,16 @@ class KeyWithoutThePast(Mutant):
         return super().transform(cells[:9], symmetry) + first
 
 
+class PastInTheHistoryKey(PythonState):
+    """As chess does: the key leaves out what only a rule on the past needs, and the history key holds it."""
+
+    history_key = property(lambda self: TicTacToe().key(self.position))
+
+
+class HistoryGame(KeyWithoutThePast):
+    state_class = PastInTheHistoryKey
+
+
 @breaks("symmetries")
 class NoIdentityFirst(Mutant):
     symmetries = TicTacToe.symmetries[::-1]
@@ -609,6 +619,7 @@ def test_the_unbroken_mutant_is_in_order():
     assert found(Mutant())[1] == set()
     assert found(Duel())[1] == set()
     assert found(Pile())[1] == set()
+    assert found(HistoryGame())[1] == set()
 
 
 @pytest.mark.parametrize("entry", PRESENT, ids=label)

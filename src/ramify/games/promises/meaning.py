@@ -198,7 +198,12 @@ def played(state: State, turns: Sequence[Turn]) -> State | None:
 
 
 def _futures(one: State, other: State, rng: np.random.Generator) -> str | None:
-    """How two states with one key come apart under the same random turns, or None."""
+    """How two states with one key come apart under the same random turns, or None.
+
+    Where a game has a rule on repetition, `key` leaves the past out and `history_key` holds it.
+    """
+    if getattr(one, "history_key", 0) != getattr(other, "history_key", 0):
+        return None
     turns: list[Turn] = []
     while not one.is_over and len(turns) < FUTURE:
         turns.append(some_turn(one, rng))
