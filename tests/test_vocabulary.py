@@ -20,9 +20,7 @@ def test_the_table_names_the_words() -> None:
 
 
 def test_python_names_are_those_that_are_given() -> None:
-    names = {
-        name for _, name in python_names("def f(a, *, b):\n    self.c = env.d\n    e: int = 1\nclass G: ...")
-    }
+    names = {name for _, name in python_names("def f(a, *, b):\n    self.c = env.d\n    e: int = 1\nclass G: ...")}
     assert names == {"f", "f()", "a", "b", "c", "e", "G"}
 
 

@@ -149,9 +149,7 @@ def python_violations(files: dict[str, str]) -> Iterator[str]:
                 yield f"src/{path}:{found.line}: {problem}"
 
 
-def _judge_include(
-    path: PurePosixPath, quoted: bool, target: str, known: set[str], games: set[str]
-) -> str | None:
+def _judge_include(path: PurePosixPath, quoted: bool, target: str, known: set[str], games: set[str]) -> str | None:
     layer = path.parts[0]
     if target.startswith("nanobind/") or target == "Python.h":
         return None if layer == "bind" else f"only cpp/bind knows Python, cpp/{layer} includes {target}"

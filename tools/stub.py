@@ -26,17 +26,13 @@ def generate() -> str:
 def difference(committed: str, fresh: str) -> list[str]:
     """What a fresh stub changes, as lines of a diff; empty when the committed one is current."""
     return list(
-        difflib.unified_diff(
-            committed.splitlines(), fresh.splitlines(), "committed", "fresh", lineterm="", n=1
-        )
+        difflib.unified_diff(committed.splitlines(), fresh.splitlines(), "committed", "fresh", lineterm="", n=1)
     )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="change nothing; fail if the stub is out of date"
-    )
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if the stub is out of date")
     check = parser.parse_args().check
     fresh = generate()
     if not check:

@@ -16,4 +16,9 @@ struct InvalidInput : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+// An evaluator returned what cannot be used. Python: ramify.EvaluatorError.
+struct EvaluatorError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace ramify

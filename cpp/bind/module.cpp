@@ -12,6 +12,8 @@ NB_MODULE(_core, m) {
         nanobind::sig("def build_info() -> dict[str, str]"));
   nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
   nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
+  nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
   ramify::register_all_games();
   ramify::bind_games(m);
+  ramify::bind_search(m);
 }

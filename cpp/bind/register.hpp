@@ -1,14 +1,19 @@
 // How a game enters the module: the same for every game, one translation unit each.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
 #include "games/any.hpp"
+#include "search/any_search.hpp"
+#include "search/settings.hpp"
 
 namespace ramify {
 
-template <Rules R>
-void register_game() {
-  game_registry()[std::string(R::name)] = {&GameOf<R>::make};
-}
+using SearchMaker = std::function<std::unique_ptr<AnySearch>(const AnyState&, const Settings&)>;
+std::map<std::string, SearchMaker>& search_registry();
 
 void register_all_games();
 

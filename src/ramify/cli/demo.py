@@ -119,9 +119,7 @@ def colour(text: str) -> Text:
 
 
 def demo(
-    game: Annotated[
-        str | None, typer.Argument(help="A game whose players act in turn; default: hex size=7.")
-    ] = None,
+    game: Annotated[str | None, typer.Argument(help="A game whose players act in turn; default: hex size=7.")] = None,
     settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
     playouts: Annotated[int, typer.Option(min=1, help="Random playouts behind every action.")] = 2000,
     seed: Annotated[int, typer.Option(help="The same seed shows the same game.")] = 0,
@@ -187,9 +185,7 @@ def caption(number: int, turn: Turn) -> Text:
     return text.append(f" plays {turn.name} (expects {turn.value:+.2f})")
 
 
-def summary(
-    game: str, returns: Sequence[float], turns: Sequence[Turn], seconds: float, playouts: int
-) -> Text:
+def summary(game: str, returns: Sequence[float], turns: Sequence[Turn], seconds: float, playouts: int) -> Text:
     """How the game ended and what it took."""
     from rich.text import Text
 

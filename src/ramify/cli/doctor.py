@@ -50,8 +50,7 @@ def examine() -> dict[str, Any]:
             "problem": problem,
         },
         "extras": [
-            {"package": name, "version": version_of(name), "extra": extra, "for": use}
-            for name, extra, use in EXTRAS
+            {"package": name, "version": version_of(name), "extra": extra, "for": use} for name, extra, use in EXTRAS
         ],
         "healthy": problem is None,
     }

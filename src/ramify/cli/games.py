@@ -37,9 +37,7 @@ def parameters(name: str) -> list[dict[str, Any]]:
     from ramify.games import make
 
     if name in _core.game_names():
-        return [
-            {"name": key, "default": value, "meaning": help} for key, value, help in _core.game_params(name)
-        ]
+        return [{"name": key, "default": value, "meaning": help} for key, value, help in _core.game_params(name)]
     return [{"name": key, "default": value, "meaning": ""} for key, value in make(name).params.items()]
 
 
@@ -92,9 +90,7 @@ def print_detail(data: dict[str, Any]) -> None:
     console.print(f"[bold]{escape(data['name'])}[/]\n")
     console.print(escape(data["initial_state"]) + "\n")
     for entry in data["parameters"]:
-        console.print(
-            escape(f"{entry['name']} = {show(entry['value'])}"), f"[dim]{escape(entry['meaning'])}[/]"
-        )
+        console.print(escape(f"{entry['name']} = {show(entry['value'])}"), f"[dim]{escape(entry['meaning'])}[/]")
     shape = " x ".join(map(str, data["observation_shape"]))
     console.print(f"{data['num_actions']} actions, observation {shape}")
     console.print("both players act at once" if data["simultaneous"] else "players act in turn")

@@ -10,9 +10,7 @@ from ramify import _core
 _attributes: dict[tuple[str, str], Callable[[_core.State], Any]] = {}
 
 
-def state_attribute(
-    game: str, name: str
-) -> Callable[[Callable[[_core.State], Any]], Callable[[_core.State], Any]]:
+def state_attribute(game: str, name: str) -> Callable[[Callable[[_core.State], Any]], Callable[[_core.State], Any]]:
     """Decorator: ``state.NAME`` of a native game is computed by this function."""
 
     def add(function: Callable[[_core.State], Any]) -> Callable[[_core.State], Any]:

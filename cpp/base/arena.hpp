@@ -1,0 +1,143 @@
+// Memory for millions of small blocks that live and die together: bump allocation in large chunks, addressed by 32-bit
+// offsets (in words of 4 bytes) so that links are half the size of pointers. Freed blocks are kept for blocks of the
+// same size; everything is released at once.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+namespace ramify {
+
+using Offset = std::uint32_t;  // 0 means "none"
+
+class Arena {
+ public:
+  Arena() : chunks_(std::make_unique<std::atomic<std::uint32_t*>[]>(kChunks)) {}
+  ~Arena() { clear(); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  template <class T>
+  T* at(Offset offset) const {
+    // The chunk was published before any offset into it was handed out.
+    return reinterpret_cast<T*>(chunks_[offset >> kChunkBits].load(std::memory_order_relaxed) + (offset & kChunkMask));
+  }
+
+  // A run of `words` words inside one chunk, starting at an even offset (8-byte aligned). Thread-safe.
+  Offset slab(std::uint32_t words) {
+    if (words > kChunkWords - 2) throw std::bad_alloc();
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (room_ < words) {
+      const std::uint32_t chunk = count_;
+      if (chunk >= kChunks) throw std::length_error("search graph exceeds 16 GiB");
+      auto* memory = static_cast<std::uint32_t*>(std::malloc(std::size_t{kChunkWords} * 4));
+      if (!memory) throw std::bad_alloc();
+      chunks_[chunk].store(memory, std::memory_order_release);
+      ++count_;
+      next_ = chunk << kChunkBits;
+      room_ = kChunkWords;
+      if (chunk == 0) take(2);  // offset 0 stays free to mean "none"
+    }
+    return take((words + 1) & ~1u);
+  }
+
+  void clear() {
+    for (std::uint32_t chunk = 0; chunk < count_; ++chunk) std::free(chunks_[chunk].exchange(nullptr));
+    count_ = next_ = room_ = 0;
+  }
+
+  void swap(Arena& other) {
+    std::swap(chunks_, other.chunks_);
+    std::swap(next_, other.next_);
+    std::swap(room_, other.room_);
+    std::swap(count_, other.count_);
+  }
+
+ private:
+  static constexpr int kChunkBits = 20;  // chunks of 4 MiB, of which only touched pages cost memory
+  static constexpr std::uint32_t kChunkWords = 1u << kChunkBits;
+  static constexpr std::uint32_t kChunkMask = kChunkWords - 1;
+  static constexpr std::uint32_t kChunks = 1u << (32 - kChunkBits);
+
+  Offset take(std::uint32_t words) {
+    const Offset start = next_;
+    next_ += words;
+    room_ -= words;
+    return start;
+  }
+
+  std::unique_ptr<std::atomic<std::uint32_t*>[]> chunks_;
+  std::mutex mutex_;
+  Offset next_ = 0;
+  std::uint32_t room_ = 0;  // words left in the last chunk
+  std::uint32_t count_ = 0;
+};
+
+// One thread's way into an arena: takes slabs and cuts blocks from them without locking.
+class Allocator {
+ public:
+  explicit Allocator(Arena& arena) : arena_(&arena) {}
+
+  Offset allocate(std::uint32_t words) {
+    words = (words + 1) & ~1u;  // keeps every block 8-byte aligned
+    used_ += words;
+    if (words < kClasses && free_[words]) {
+      const Offset block = free_[words];
+      free_[words] = *arena_->at<Offset>(block);
+      return block;
+    }
+    if (words > end_ - next_) {
+      if (words > kSlabWords / 4) return arena_->slab(words);
+      next_ = arena_->slab(kSlabWords);
+      end_ = next_ + kSlabWords;
+    }
+    const Offset block = next_;
+    next_ += words;
+    return block;
+  }
+
+  void release(Offset block, std::uint32_t words) {
+    words = (words + 1) & ~1u;
+    used_ -= words;
+    if (words >= kClasses) return;  // large blocks wait for the next clear
+    *arena_->at<Offset>(block) = free_[words];
+    free_[words] = block;
+  }
+
+  // Bytes in blocks that are in use; negative contributions of other threads' blocks are possible, sums are right.
+  std::int64_t bytes() const { return used_ * 4; }
+
+  // Goes on where another allocator of the same arena stopped.
+  void adopt(const Allocator& other) {
+    free_ = other.free_;
+    next_ = other.next_;
+    end_ = other.end_;
+    used_ = other.used_;
+  }
+
+  // Forgets everything; the arena was cleared or replaced.
+  void reset() {
+    free_.fill(0);
+    next_ = end_ = 0;
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kSlabWords = 1u << 13;
+  static constexpr std::uint32_t kClasses = 1024;
+
+  Arena* arena_;
+  std::array<Offset, kClasses> free_{};
+  Offset next_ = 0, end_ = 0;
+  std::int64_t used_ = 0;
+};
+
+}  // namespace ramify

@@ -1,0 +1,115 @@
+// Games whose states are Python objects, for the same engine. Every call needs the GIL, which the caller holds.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "games/rules.hpp"
+#include "search/dynamics.hpp"
+
+namespace ramify {
+
+namespace nb = nanobind;
+
+// A position that walks down with a descent: a Python state of its own.
+class PythonCursor {
+ public:
+  static constexpr bool kNeedsPython = true;
+  explicit PythonCursor(nb::object state) : state_(std::move(state)) {}
+  PythonCursor(const PythonCursor& other) : state_(other.state_.attr("copy")()) {}
+  PythonCursor& operator=(const PythonCursor& other) {
+    if (this != &other) state_ = other.state_.attr("copy")();
+    return *this;
+  }
+  PythonCursor(PythonCursor&&) = default;
+  PythonCursor& operator=(PythonCursor&&) = default;
+
+  const nb::object& state() const { return state_; }
+
+ private:
+  nb::object state_;
+};
+
+// The State protocol of ramify.games, as the engine wants to call it.
+class PythonRules {
+ public:
+  using State = PythonCursor;
+  using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+
+  PythonRules(int num_actions, std::size_t observation_size)
+      : num_actions_(num_actions), observation_size_(observation_size) {}
+
+  int num_actions() const { return num_actions_; }
+
+  Acting acting(const State& s) const {
+    int mask = 0;
+    for (nb::handle player : s.state().attr("acting")) mask |= 1 << nb::cast<int>(player);
+    return static_cast<Acting>(mask & 3);
+  }
+
+  int actions(const State& s, int player, Action* out) const {
+    return copy_actions(nb::cast<Ints>(s.state().attr("legal_actions")(player)), out);
+  }
+
+  int outcomes(const State& s, int player, Action* out, std::int16_t* index) const {
+    const auto pair = nb::cast<nb::tuple>(s.state().attr("outcomes")(player));
+    const int count = copy_actions(nb::cast<Ints>(pair[0]), out);
+    if (index) {
+      const auto map = nb::cast<Ints>(pair[1]);
+      if (map.shape(0) != static_cast<std::size_t>(num_actions_))
+        throw InvalidInput("outcomes() must give one index per action");
+      for (std::size_t a = 0; a < map.shape(0); ++a) index[a] = static_cast<std::int16_t>(map(a));
+    }
+    return count;
+  }
+
+  Rewards apply(State& s, Joint joint) const {
+    const nb::object apply = s.state().attr("apply");
+    const nb::object given = joint[0] == kNone   ? apply(joint[1])
+                             : joint[1] == kNone ? apply(joint[0])
+                                                 : apply(joint[0], joint[1]);
+    const auto rewards = nb::cast<Floats>(given);
+    if (rewards.size() != 2) throw InvalidInput("apply() must return two rewards");
+    return {rewards.data()[0], rewards.data()[1]};
+  }
+
+  Key key(const State& s) const { return nb::cast<Key>(s.state().attr("key")); }
+
+  void observe(const State& s, int player, float* out) const {
+    const auto observation = nb::cast<Floats>(s.state().attr("observation")(player));
+    if (observation.size() != observation_size_) throw InvalidInput("observation() has the wrong size");
+    std::copy(observation.data(), observation.data() + observation_size_, out);
+  }
+
+ private:
+  int copy_actions(const Ints& list, Action* out) const {
+    if (list.shape(0) > static_cast<std::size_t>(num_actions_))
+      throw InvalidInput("there are more legal actions than num_actions");
+    for (std::size_t i = 0; i < list.shape(0); ++i) {
+      if (list(i) < 0 || list(i) >= num_actions_) throw InvalidInput("an action lies outside 0 .. num_actions - 1");
+      out[i] = list(i);
+    }
+    return static_cast<int>(list.shape(0));
+  }
+
+  int num_actions_;
+  std::size_t observation_size_;
+};
+
+// As RulesDynamics, but with rules of its own: there is no native game that would own them.
+class PythonDynamics : public RulesDynamics<PythonRules> {
+ public:
+  explicit PythonDynamics(const PythonRules& rules)
+      : PythonDynamics(std::make_shared<const PythonRules>(rules)) {}
+
+ private:
+  explicit PythonDynamics(std::shared_ptr<const PythonRules> rules)
+      : RulesDynamics<PythonRules>(*rules, {}), owned_(std::move(rules)) {}
+  std::shared_ptr<const PythonRules> owned_;
+};
+
+}  // namespace ramify

@@ -1,0 +1,324 @@
+// Searches as Python drives them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <limits>
+
+#include "base/error.hpp"
+#include "base/thread_pool.hpp"
+#include "bind/convert.hpp"
+#include "bind/modules.hpp"
+#include "bind/python_rules.hpp"
+#include "bind/register.hpp"
+#include "search/dynamics.hpp"
+#include "search/priors.hpp"
+#include "search/search.hpp"
+
+namespace ramify {
+namespace {
+
+using namespace nb::literals;
+
+template <class T>
+using Rows = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+// The search, and the Python state whose game must outlive it.
+struct BoundSearch {
+  std::unique_ptr<AnySearch> search;
+  nb::object owner;
+};
+
+// Releases the GIL for the time of a call unless the game itself is written in Python.
+class MaybeRelease {
+ public:
+  explicit MaybeRelease(bool needs_python) {
+    if (!needs_python) release_.emplace();
+  }
+
+ private:
+  std::optional<nb::gil_scoped_release> release_;
+};
+
+template <class T>
+T field(const nb::dict& settings, const char* name) {
+  return nb::cast<T>(settings[name]);
+}
+
+template <class E>
+E option(const nb::dict& settings, const char* name, std::initializer_list<const char*> names) {
+  const auto given = field<std::string>(settings, name);
+  int index = 0;
+  for (const char* option : names) {
+    if (given == option) return static_cast<E>(index);
+    ++index;
+  }
+  throw InvalidInput(std::string(name) + " cannot be '" + given + "'");
+}
+
+// Every setting must be there: Python's SearchConfig is the one place with defaults.
+Settings to_settings(const nb::dict& d) {
+  Settings s;
+  s.c_puct = field<double>(d, "c_puct");
+  s.c_base = d["c_base"].is_none() ? 0.0 : field<double>(d, "c_base");
+  s.discount = field<double>(d, "discount");
+  s.fpu_offset = field<double>(d, "fpu_offset");
+  s.parent_visits = option<ParentVisits>(d, "parent_visits", {"node", "edges"});
+  s.fpu = option<FirstPlay>(d, "fpu", {"zero", "parent", "reduction"});
+  s.opponent_weights =
+      option<OpponentWeights>(d, "opponent_weights", {"conditional", "prior", "visits", "blended"});
+  s.normalize = option<Normalize>(d, "normalize", {"none", "minmax", "remaining"});
+  s.graph = field<bool>(d, "graph");
+  s.canonical = field<bool>(d, "canonical");
+  s.short_circuit = field<bool>(d, "short_circuit");
+  s.noise_alpha = field<double>(d, "noise_alpha");
+  s.noise_fraction = field<double>(d, "noise_fraction");
+  s.max_in_flight = field<double>(d, "max_in_flight");
+  s.max_nodes = d["max_nodes"].is_none() ? 0 : field<std::uint32_t>(d, "max_nodes");
+  s.threads = field<int>(d, "threads");
+  return s;
+}
+
+BatchView to_view(const nb::dict& batch) {
+  BatchView view;
+  const auto take = [&]<class T>(const char* name, T*& target) {
+    if (batch.contains(name)) target = nb::cast<Rows<T>>(batch[name], false).data();
+  };
+  take("observations", view.observations);
+  take("legal", view.legal);
+  take("acting", view.acting);
+  take("keys", view.keys);
+  take("parents", view.parents);
+  take("actions", view.actions);
+  take("slots", view.slots);
+  return view;
+}
+
+std::vector<Joint> to_path(const nb::list& path) {
+  std::vector<Joint> joints;
+  for (nb::handle item : path) {
+    const auto pair = nb::cast<nb::tuple>(item);
+    joints.push_back({{nb::cast<Action>(pair[0]), nb::cast<Action>(pair[1])}});
+  }
+  return joints;
+}
+
+template <class T>
+nb::object array_of(const std::vector<T>& data, std::vector<std::size_t> shape = {}) {
+  if (shape.empty()) shape = {data.size()};
+  return nb::cast(to_array(data, shape));
+}
+
+nb::list to_python(const std::vector<Joint>& path) {
+  nb::list line;
+  for (const Joint& joint : path) line.append(nb::make_tuple(joint[0], joint[1]));
+  return line;
+}
+
+nb::dict to_python(const Report& r) {
+  nb::dict d;
+  d["acting"] = static_cast<int>(r.acting);
+  d["ready"] = r.ready;
+  d["visits"] = r.visits;
+  d["value"] = array_of(std::vector<float>(r.value, r.value + 2));
+  d["evaluation"] = array_of(std::vector<float>(r.evaluation, r.evaluation + 2));
+  if (!r.ready) return d;
+  const std::vector<std::size_t> shape{r.actions[0].size(), r.actions[1].size()};
+  d["outcomes"] = nb::make_tuple(array_of(r.actions[0]), array_of(r.actions[1]));
+  d["priors"] = nb::make_tuple(array_of(r.priors[0]), array_of(r.priors[1]));
+  d["scores"] = nb::make_tuple(array_of(r.scores[0]), array_of(r.scores[1]));
+  d["q"] = nb::make_tuple(array_of(r.q[0]), array_of(r.q[1]));
+  d["edge_visits"] = array_of(r.edge_visits, shape);
+  std::vector<float> payoffs = r.payoffs[0];
+  payoffs.insert(payoffs.end(), r.payoffs[1].begin(), r.payoffs[1].end());
+  d["payoffs"] = array_of(payoffs, {2, shape[0], shape[1]});
+  return d;
+}
+
+nb::dict to_python(const SearchStats& s) {
+  nb::dict d;
+  d["simulations"] = s.simulations;
+  d["evaluations"] = s.evaluations;
+  d["nodes"] = s.nodes;
+  d["transpositions"] = s.transpositions;
+  d["short_circuits"] = s.short_circuits;
+  d["collisions"] = s.collisions;
+  d["terminals"] = s.terminals;
+  d["cycles"] = s.cycles;
+  d["full"] = s.full;
+  d["max_depth"] = s.max_depth;
+  d["bytes"] = s.bytes;
+  return d;
+}
+
+void absorb(BoundSearch& self, Rows<const float> logits, Rows<const float> values, int row,
+            std::optional<Rows<const float>> rewards) {
+  const EvaluationView view{logits.data(), values.data(), rewards ? rewards->data() : nullptr};
+  const MaybeRelease release(self.search->needs_python());
+  self.search->absorb(view, row);
+}
+
+std::unique_ptr<BoundSearch> make_native(nb::object state, const nb::dict& settings) {
+  const auto& native = nb::cast<const AnyState&>(state);
+  auto made = search_registry().at(native.game()->name())(native, to_settings(settings));
+  return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
+}
+
+std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& settings) {
+  const nb::object game = state.attr("game");
+  std::size_t observation_size = 1;
+  for (nb::handle side : game.attr("observation_shape")) observation_size *= nb::cast<std::size_t>(side);
+  PythonRules rules(nb::cast<int>(game.attr("num_actions")), observation_size);
+  auto made = std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state),
+                                                       to_settings(settings), observation_size);
+  return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
+}
+
+std::unique_ptr<BoundSearch> make_latent(int num_actions, const std::string& order, int acting,
+                                         const std::vector<Action>& first, const std::vector<Action>& second,
+                                         const nb::dict& settings) {
+  const ActingOrder acting_order = order == "single" ? ActingOrder::kSingle
+                                   : order == "both" ? ActingOrder::kBoth
+                                                     : ActingOrder::kAlternating;
+  LatentDynamics dynamics(num_actions, acting_order);
+  dynamics.set_root_legal(first, second);
+  LatentDynamics::Cursor root;
+  root.acting = static_cast<Acting>(acting);
+  auto made = std::make_unique<Search<LatentDynamics>>(std::move(dynamics), root, to_settings(settings), 0);
+  return std::make_unique<BoundSearch>(BoundSearch{std::move(made), nb::none()});
+}
+
+// One collect (or absorb) over many searches, shared among the threads of a pool.
+class Group {
+ public:
+  explicit Group(int threads) : pool_(threads) {}
+
+  // Rows collected by each search; afterwards all rows are written, search after search.
+  std::vector<int> gather(const nb::list& searches, int leaves, const std::vector<std::int64_t>& simulations,
+                          const nb::dict& batch) {
+    const std::vector<AnySearch*> list = pointers(searches);
+    const BatchView view = to_view(batch);
+    std::vector<int> rows(list.size()), first(list.size());
+    const MaybeRelease release(any_python(list));
+    share(list, [&](std::size_t i) { rows[i] = simulations[i] > 0 ? list[i]->collect(leaves, simulations[i]) : 0; });
+    for (std::size_t i = 1; i < list.size(); ++i) first[i] = first[i - 1] + rows[i - 1];
+    share(list, [&](std::size_t i) { if (rows[i]) list[i]->write(view, first[i]); });
+    return rows;
+  }
+
+  void absorb(const nb::list& searches, const std::vector<int>& rows, Rows<const float> logits,
+              Rows<const float> values, std::optional<Rows<const float>> rewards) {
+    const std::vector<AnySearch*> list = pointers(searches);
+    const EvaluationView view{logits.data(), values.data(), rewards ? rewards->data() : nullptr};
+    std::vector<int> first(list.size());
+    for (std::size_t i = 1; i < list.size(); ++i) first[i] = first[i - 1] + rows[i - 1];
+    const MaybeRelease release(any_python(list));
+    share(list, [&](std::size_t i) { if (rows[i]) list[i]->absorb(view, first[i]); });
+  }
+
+  std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed, std::int64_t simulations,
+                          double seconds) {
+    const std::vector<AnySearch*> list = pointers(searches);
+    const MaybeRelease release(any_python(list));
+    std::atomic<std::int64_t> done{0};
+    share(list, [&](std::size_t i) { done += list[i]->run_native({rollouts, seed}, simulations, seconds); });
+    return done;
+  }
+
+ private:
+  static std::vector<AnySearch*> pointers(const nb::list& searches) {
+    std::vector<AnySearch*> list;
+    for (nb::handle item : searches) list.push_back(nb::cast<BoundSearch&>(item).search.get());
+    return list;
+  }
+  static bool any_python(const std::vector<AnySearch*>& list) {
+    for (const AnySearch* search : list)
+      if (search->needs_python()) return true;
+    return false;
+  }
+  template <class Work>
+  void share(const std::vector<AnySearch*>& list, Work work) {
+    if (any_python(list)) {  // the GIL belongs to this thread alone
+      for (std::size_t i = 0; i < list.size(); ++i) work(i);
+      return;
+    }
+    std::atomic<std::size_t> next{0};
+    pool_.run([&](int) {
+      for (std::size_t i; (i = next.fetch_add(1)) < list.size();) work(i);
+    });
+  }
+
+  ThreadPool pool_;
+};
+
+}  // namespace
+
+void bind_search(nb::module_& m) {
+  nb::class_<BoundSearch>(m, "Search", "One search; ramify.Searcher drives it.")
+      .def("begin", [](BoundSearch& s, std::uint64_t seed) { s.search->begin(seed); }, "seed"_a)
+      .def("collect", [](BoundSearch& s, int leaves, std::int64_t simulations) {
+             const MaybeRelease release(s.search->needs_python());
+             return s.search->collect(leaves, simulations);
+           }, "leaves"_a, "simulations"_a, "Descend until that many leaves await evaluation; returns how many do.")
+      .def("write", [](BoundSearch& s, const nb::dict& batch, int row) {
+             const BatchView view = to_view(batch);
+             const MaybeRelease release(s.search->needs_python());
+             s.search->write(view, row);
+           }, "batch"_a, "row"_a, nb::sig("def write(self, batch: dict[str, Any], row: int) -> None"))
+      .def("absorb", &absorb, "logits"_a, "values"_a, "row"_a, "rewards"_a = nb::none(),
+           nb::sig("def absorb(self, logits: NDArray[Any], values: NDArray[Any], row: int, "
+                   "rewards: NDArray[Any] | None = None) -> None"))
+      .def("cancel", [](BoundSearch& s) { s.search->cancel(); })
+      .def("run_native", [](BoundSearch& s, int rollouts, std::uint64_t seed, std::int64_t simulations, double seconds) {
+             const MaybeRelease release(s.search->needs_python());
+             return s.search->run_native({rollouts, seed}, simulations, seconds);
+           }, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a)
+      .def("report", [](const BoundSearch& s, const nb::list& path) { return to_python(s.search->report(to_path(path))); },
+           "path"_a, nb::sig("def report(self, path: list[tuple[int, int]]) -> dict[str, Any]"))
+      .def_prop_ro("last_path", [](const BoundSearch& s) { return to_python(s.search->last_path()); },
+                   "The actions of the last descent.", nb::sig("def last_path(self) -> list[tuple[int, int]]"))
+      .def("principal_variation", [](const BoundSearch& s) { return to_python(s.search->principal_variation()); },
+           nb::sig("def principal_variation(self) -> list[tuple[int, int]]"))
+      .def("advance", [](BoundSearch& s, Action first, Action second) { return s.search->advance({{first, second}}); },
+           "first"_a, "second"_a)
+      .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search->stats()); },
+                   nb::sig("def stats(self) -> dict[str, int]"))
+      .def_prop_ro("root_key", [](const BoundSearch& s) { return s.search->root_key(); })
+      .def_prop_ro("needs_python", [](const BoundSearch& s) { return s.search->needs_python(); });
+
+  nb::class_<Group>(m, "Group", "Threads that work on many searches at once.")
+      .def(nb::init<int>(), "threads"_a)
+      .def("gather", &Group::gather, "searches"_a, "leaves"_a, "simulations"_a, "batch"_a,
+           nb::sig("def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], "
+                   "batch: dict[str, Any]) -> list[int]"))
+      .def("absorb", &Group::absorb, "searches"_a, "rows"_a, "logits"_a, "values"_a, "rewards"_a = nb::none(),
+           nb::sig("def absorb(self, searches: list[Search], rows: Sequence[int], logits: NDArray[Any], "
+                   "values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None"))
+      .def("run_native", &Group::run_native, "searches"_a, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a,
+           nb::sig("def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: int, "
+                   "seconds: float) -> int"));
+
+  m.def("make_search", &make_native, "state"_a, "settings"_a,
+        nb::sig("def make_search(state: State, settings: dict[str, Any]) -> Search"));
+  m.def("make_python_search", &make_python, "state"_a, "settings"_a,
+        nb::sig("def make_python_search(state: Any, settings: dict[str, Any]) -> Search"));
+  m.def("make_latent_search", &make_latent, "num_actions"_a, "order"_a, "acting"_a, "first"_a, "second"_a, "settings"_a,
+        nb::sig("def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], "
+                "second: Sequence[int], settings: dict[str, Any]) -> Search"));
+  m.def("round_prior", [](float prior) { return decode_prior(encode_prior(prior) << 16); }, "prior"_a,
+        "The prior as the engine keeps it, in 16 bits.");
+  m.def("softmax", [](const std::vector<float>& logits) {
+          std::vector<Action> all(logits.size());
+          for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Action>(i);
+          std::vector<float> out(logits.size());
+          if (!softmax(logits.data(), all.data(), static_cast<int>(all.size()), out.data()))
+            throw EvaluatorError("a logit is not finite");
+          return to_array(out);
+        }, "logits"_a, "The engine's own softmax.");
+}
+
+}  // namespace ramify

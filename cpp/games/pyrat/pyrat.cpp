@@ -1,0 +1,171 @@
+#include "games/pyrat/pyrat.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "games/pyrat/parts.hpp"
+
+namespace ramify {
+
+using namespace pyrat;
+
+namespace {
+
+// Streams of one seed: changing how one part is drawn leaves the others as they were.
+enum Stream : std::uint64_t { kMazeStream, kStartStream, kCheeseStream };
+
+constexpr float kMudUnit = 4.0f;
+constexpr float kCheeseUnit = 64.0f;
+constexpr float kTurnUnit = 64.0f;
+
+std::optional<Starts> read_starts(Params& params, int width, int height) {
+  const Value given = params.any("starts", "corners",
+                                 "where the players start: 'corners' (bottom left, top right), 'random' (two different "
+                                 "cells) or two cells [[x, y], [x, y]]");
+  const auto* word = std::get_if<std::string>(&given.data);
+  if (word && *word == "random") return std::nullopt;
+  if (word && *word == "corners") return Starts{0, width * height - 1};
+  if (const auto* list = std::get_if<Value::List>(&given.data); list && list->size() == 2) {
+    const std::optional<int> first = listed_cell(list->at(0), width, height);
+    const std::optional<int> second = listed_cell(list->at(1), width, height);
+    if (first && second) return Starts{*first, *second};
+  }
+  params.fail("starts", given,
+              "'corners', 'random' or two cells [[x, y], [x, y]] on the " + std::to_string(width) + "x" +
+                  std::to_string(height) + " board");
+}
+
+Recipe read_recipe(Params& params) {
+  Recipe recipe{};
+  recipe.width = static_cast<int>(params.integer("width", 21, 2, kMaxSide, "cells from left to right"));
+  recipe.height = static_cast<int>(params.integer("height", 15, 2, kMaxSide, "cells from bottom to top"));
+  recipe.cheese = static_cast<int>(params.integer("cheese", 41, 0, kMaxCheese, "pieces at the start of a random game"));
+  recipe.max_turns = static_cast<int>(params.integer("max_turns", 300, 1, kMaxTurns, "turns after which a game ends"));
+  recipe.wall_density = params.real("wall_density", 0.7, 0.0, 1.0, "share of edges closed before the maze is connected");
+  recipe.mud_density = params.real("mud_density", 0.1, 0.0, 1.0, "chance of mud each time an edge is opened");
+  recipe.mud_max = static_cast<int>(params.integer("mud_max", 3, 2, kMaxMud, "most turns of mud; the least are 2"));
+  recipe.symmetric = params.flag("symmetric", true, "maze and cheese equal their half turn");
+  recipe.connected = params.flag("connected", true, "every cell can be reached from every other");
+  recipe.starts = read_starts(params, recipe.width, recipe.height);
+  return recipe;
+}
+
+Reward read_reward(Params& params) {
+  const std::string word = params.choice("reward", "cheese", {"cheese", "difference", "win"},
+                                         "what a turn pays: cheese gained, cheese gained less the other player's, or "
+                                         "1, -1 or 0 at the end");
+  return word == "cheese" ? Reward::kCheese : word == "difference" ? Reward::kDifference : Reward::kWin;
+}
+
+Rewards winner(const State& s) {
+  const int first = s.players[0].score, second = s.players[1].score;
+  const auto sign = static_cast<float>((first > second) - (first < second));
+  return {sign, -sign};
+}
+
+}  // namespace
+
+PyRat::PyRat(Params& params)
+    : recipe_(read_recipe(params)),
+      reward_(read_reward(params)),
+      obstacle_(obstacle(recipe_)) {}
+
+PyRat::State PyRat::initial(std::uint64_t seed) const {
+  if (!obstacle_.empty()) throw InvalidInput("pyrat: " + obstacle_);
+  const Starts starts = draw_starts(recipe_, Rng(seed, kStartStream));
+  std::array<Player, 2> players;
+  for (std::size_t player = 0; player < 2; ++player) players[player].cell = static_cast<std::uint16_t>(starts[player]);
+  return assemble(draw_maze(recipe_, Rng(seed, kMazeStream)), draw_cheese(recipe_, starts, Rng(seed, kCheeseStream)),
+                  players, 0, recipe_.max_turns);
+}
+
+PyRat::State PyRat::assemble(Maze maze, const std::vector<int>& cheese, std::array<Player, 2> players, int turn,
+                             int max_turns) const {
+  const int total = static_cast<int>(cheese.size()) + (players[0].score + players[1].score) / 2;
+  auto setup = std::make_shared<Setup>(Setup{std::move(maze), max_turns, total, {}, {}, hash_text(name)});
+  for (const Key part : {setup->maze.key(), static_cast<Key>(max_turns), static_cast<Key>(total),
+                         static_cast<Key>(reward_)})
+    setup->key = combine(setup->key, part);
+  setup->pieces.assign(cheese.begin(), cheese.end());
+  setup->piece_at.assign(static_cast<std::size_t>(setup->maze.cells()), kNoPiece);
+
+  State s;
+  for (std::size_t piece = 0; piece < cheese.size(); ++piece) {
+    setup->piece_at[static_cast<std::size_t>(cheese[piece])] = static_cast<std::uint16_t>(piece);
+    s.cheese[piece / 64] |= std::uint64_t{1} << piece % 64;
+    s.cheese_key ^= zobrist(kCheese, static_cast<Key>(cheese[piece]));
+  }
+  s.setup = std::move(setup);
+  s.players = players;
+  s.left = static_cast<std::uint16_t>(cheese.size());
+  s.turn = static_cast<std::uint16_t>(turn);
+  s.over = is_over(s);
+  return s;
+}
+
+int PyRat::outcomes(const State& s, int player, Action* out, std::int16_t* index) const {
+  if (s.over) {
+    if (index) std::fill(index, index + kActions, std::int16_t{-1});
+    return 0;
+  }
+  const Player& who = s.players[static_cast<std::size_t>(player)];
+  int count = 0;
+  std::array<std::int16_t, kActions> outcome;
+  for (Action action = 0; action < kDirections; ++action) {
+    const bool moves = who.mud == 0 && s.setup->maze.at(who.cell, action) != kWall;
+    outcome[static_cast<std::size_t>(action)] = moves ? static_cast<std::int16_t>(count) : std::int16_t{-1};
+    if (moves) out[count++] = action;
+  }
+  out[count] = kStay;
+  if (index)
+    for (std::size_t action = 0; action < kActions; ++action)
+      index[action] = action == kStay || outcome[action] < 0 ? static_cast<std::int16_t>(count) : outcome[action];
+  return count + 1;
+}
+
+Rewards PyRat::reward(const State& s, const std::array<int, 2>& gained) const {
+  const float first = static_cast<float>(gained[0]) / 2, second = static_cast<float>(gained[1]) / 2;
+  switch (reward_) {
+    case Reward::kCheese: return {first, second};
+    case Reward::kDifference: return {first - second, second - first};
+    default: return s.over ? winner(s) : Rewards{0.0f, 0.0f};
+  }
+}
+
+Rewards PyRat::returns(const State& s) const { return reward(s, {s.players[0].score, s.players[1].score}); }
+
+void PyRat::observe(const State& s, int player, float* out) const {
+  const Setup& setup = *s.setup;
+  const Maze& maze = setup.maze;
+  const auto cells = static_cast<std::size_t>(maze.cells());
+  const Player& own = s.players[static_cast<std::size_t>(player)];
+  const Player& other = s.players[static_cast<std::size_t>(1 - player)];
+
+  std::fill(out, out + 3 * cells, 0.0f);
+  out[own.cell] = 1.0f;
+  out[cells + other.cell] = 1.0f;
+  for (std::size_t piece = 0; piece < setup.pieces.size(); ++piece)
+    if (s.has(static_cast<int>(piece))) out[2 * cells + setup.pieces[piece]] = 1.0f;
+
+  float* blocked = out + 3 * cells;
+  float* mud = blocked + kDirections * cells;
+  const Passage* passages = maze.row(kUp);  // the four directions lie one after another
+  for (std::size_t i = 0; i < kDirections * cells; ++i) {
+    blocked[i] = passages[i] == kWall ? 1.0f : 0.0f;
+    mud[i] = passages[i] > kOpen ? static_cast<float>(passages[i]) / kMudUnit : 0.0f;
+  }
+
+  const float points = static_cast<float>(2 * std::max(setup.total, 1));
+  const float turns = static_cast<float>(setup.max_turns - s.turn);
+  const std::array<float, 7> numbers{static_cast<float>(own.mud) / kMudUnit,
+                                     static_cast<float>(other.mud) / kMudUnit,
+                                     static_cast<float>(own.score) / points,
+                                     static_cast<float>(other.score) / points,
+                                     static_cast<float>(s.left) / kCheeseUnit,
+                                     turns / static_cast<float>(setup.max_turns),
+                                     turns / kTurnUnit};
+  float* plane = mud + kDirections * cells;
+  for (const float number : numbers) plane = std::fill_n(plane, cells, number);
+}
+
+}  // namespace ramify

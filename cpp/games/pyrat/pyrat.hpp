@@ -1,0 +1,181 @@
+// PyRat: two players gather cheese in a maze, both moving at once. Actions: UP 0, RIGHT 1, DOWN 2, LEFT 3, STAY 4.
+//
+// One turn: a player stuck in mud only waits; another who meets an open edge moves along it, at once, and then stands in
+// the mud of that edge for as many turns as it has; walls and the border turn a move into STAY. After both have moved,
+// each player out of the mud takes the cheese of its cell, half each when both stand there. The game ends when a player
+// has more than half of all cheese, when none is left, or after max_turns.
+//
+// Everything that never changes during a game (the maze above all) is shared between its states; what changes is a
+// small value. Scores are kept in half points.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "games/pyrat/generate.hpp"
+#include "games/pyrat/maze.hpp"
+#include "games/rules.hpp"
+
+namespace ramify {
+namespace pyrat {
+
+constexpr int kMaxCheese = 512;
+constexpr int kMaxTurns = 65535;
+constexpr std::uint16_t kNoPiece = 0xffff;
+
+enum class Reward { kCheese, kDifference, kWin };
+
+// What stays the same through one game.
+struct Setup {
+  Maze maze;
+  int max_turns;
+  int total;                            // cheese at the start, which the majority is counted from
+  std::vector<std::uint16_t> pieces;    // the cell of every piece that a state of this game can hold, ascending
+  std::vector<std::uint16_t> piece_at;  // the piece of every cell, or kNoPiece
+  Key key;                              // of all that decides the future, except the pieces: states hold those
+};
+
+struct Player {
+  std::uint16_t cell = 0;
+  std::uint16_t score = 0;   // half points
+  std::uint16_t misses = 0;  // turns without a change of cell: a statistic, no part of the future
+  std::uint8_t mud = 0;      // turns still to be waited
+};
+
+struct State {
+  std::shared_ptr<const Setup> setup;
+  std::array<Player, 2> players;
+  std::array<std::uint64_t, kMaxCheese / 64> cheese{};  // bit per piece of the setup that is left
+  Key cheese_key = 0;                                   // of the cells with cheese, kept up to date
+  std::uint16_t left = 0;                               // pieces left
+  std::uint16_t turn = 0;
+  bool over = false;
+
+  bool has(int piece) const { return cheese[static_cast<std::size_t>(piece >> 6)] >> (piece & 63) & 1; }
+};
+
+}  // namespace pyrat
+
+class PyRat {
+ public:
+  static constexpr std::string_view name = "pyrat";
+  using State = pyrat::State;
+
+  explicit PyRat(Params& params);
+
+  int num_actions() const { return pyrat::kActions; }
+  Shape observation_shape() const { return {kPlanes, recipe_.height, recipe_.width}; }
+  bool simultaneous() const { return true; }
+
+  // A random game; raises InvalidInput where the parameters allow none.
+  State initial(std::uint64_t seed) const;
+
+  Acting acting(const State& s) const { return s.over ? kOver : kBoth; }
+
+  int actions(const State& s, int, Action* out) const {
+    if (s.over) return 0;
+    for (Action action = 0; action < pyrat::kActions; ++action) out[action] = action;
+    return pyrat::kActions;
+  }
+
+  // Moves along open edges are outcomes of their own; everything else is STAY, as is every action of a stuck player.
+  int outcomes(const State& s, int player, Action* out, std::int16_t* index) const;
+
+  Rewards apply(State& s, Joint joint) const {
+    for (int player = 0; player < 2; ++player) move(*s.setup, s.players[static_cast<std::size_t>(player)], joint[player]);
+    const std::array<int, 2> gained = gather(s);
+    for (std::size_t player = 0; player < 2; ++player)
+      s.players[player].score = static_cast<std::uint16_t>(s.players[player].score + gained[player]);
+    ++s.turn;
+    s.over = is_over(s);
+    return reward(s, gained);
+  }
+
+  Key key(const State& s) const {
+    const auto& [a, b] = s.players;
+    const Key where = a.cell | Key{b.cell} << 16 | Key{a.mud} << 32 | Key{b.mud} << 40 | Key{s.turn} << 48;
+    return combine(combine(s.setup->key ^ s.cheese_key, where), a.score | Key{b.score} << 16);
+  }
+
+  // Planes of [height][width]; row y of a plane is the y of its cells, so that the first row is the bottom of the maze.
+  //   0      the viewer's cell                         1      the other player's cell
+  //   2      cheese                                    3-6    no way UP, RIGHT, DOWN, LEFT (wall or border)
+  //   7-10   mud on the edge UP, RIGHT, DOWN, LEFT     11,12  the viewer's and the other's turns in mud
+  //   13,14  the viewer's and the other's score        15     cheese left
+  //   16     turns left, as a share of max_turns       17     turns left
+  // Cells and walls are 0 or 1; mud is in units of 4 turns, scores are shares of all cheese, cheese left is in units of
+  // 64 pieces and the turns of plane 17 in units of 64. Planes 11 to 17 are constant.
+  void observe(const State& s, int player, float* out) const;
+
+  // The symmetries of the rectangle, first alone, then with the players changing places.
+  std::vector<Symmetry> symmetries() const;
+  State transform(const State& s, int k) const;
+
+  std::string action_name(const State&, int, Action action) const;
+  std::string text(const State& s) const;
+  Value::Dict fields(const State& s) const;
+  State parse(const Value::Dict& parts) const;
+  // The rewards that a position with these scores has paid.
+  Rewards returns(const State& s) const;
+
+ private:
+  static constexpr int kPlanes = 18;
+  static constexpr Key kCheese = hash_text("pyrat cheese");
+
+  // The state with that cheese (ascending cells) left; all cheese ever is what is left and what the scores tell.
+  State assemble(pyrat::Maze maze, const std::vector<int>& cheese, std::array<pyrat::Player, 2> players, int turn,
+                 int max_turns) const;
+
+  static void move(const pyrat::Setup& setup, pyrat::Player& player, Action action) {
+    if (player.mud > 0) {
+      --player.mud;
+      ++player.misses;
+      return;
+    }
+    const pyrat::Passage passage = setup.maze.at(player.cell, action);
+    if (passage == pyrat::kWall) {
+      ++player.misses;
+      return;
+    }
+    player.cell = static_cast<std::uint16_t>(setup.maze.neighbour(player.cell, action));
+    player.mud = passage == pyrat::kOpen ? std::uint8_t{0} : passage;
+  }
+
+  // Half points that each player takes where they stand now.
+  static std::array<int, 2> gather(State& s) {
+    const auto& [a, b] = s.players;
+    if (a.mud == 0 && b.mud == 0 && a.cell == b.cell) {
+      const int half = take(s, a.cell);
+      return {half, half};
+    }
+    return {a.mud == 0 ? 2 * take(s, a.cell) : 0, b.mud == 0 ? 2 * take(s, b.cell) : 0};
+  }
+
+  // Removes the cheese of a cell: 1 if there was some.
+  static int take(State& s, int cell) {
+    const std::uint16_t piece = s.setup->piece_at[static_cast<std::size_t>(cell)];
+    if (piece == pyrat::kNoPiece || !s.has(piece)) return 0;
+    s.cheese[piece >> 6] ^= std::uint64_t{1} << (piece & 63);
+    s.cheese_key ^= zobrist(kCheese, static_cast<Key>(cell));
+    --s.left;
+    return 1;
+  }
+
+  static bool is_over(const State& s) {
+    const pyrat::Setup& setup = *s.setup;
+    return s.players[0].score > setup.total || s.players[1].score > setup.total ||  // half points against all: majority
+           (s.left == 0 && setup.total > 0) || s.turn >= setup.max_turns;
+  }
+
+  Rewards reward(const State& s, const std::array<int, 2>& gained) const;
+
+  pyrat::Recipe recipe_;
+  pyrat::Reward reward_;
+  std::string obstacle_;  // why no random game can be made, or ""
+};
+
+}  // namespace ramify

@@ -1,0 +1,110 @@
+// The symmetries of PyRat: those of the rectangle, each with and without the players changing places.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "games/pyrat/pyrat.hpp"
+
+namespace ramify {
+
+using namespace pyrat;
+
+namespace {
+
+constexpr std::array<std::pair<int, int>, kDirections> kOffsets{{{0, 1}, {1, 0}, {0, -1}, {-1, 0}}};
+
+// Exchange x and y, if so; then flip what is now x, then y.
+struct Turn {
+  const char* name;
+  bool transposes, flips_x, flips_y;
+
+  int cell(int cell, int width, int height) const {  // a turn that transposes is for squares only
+    int x = cell % width, y = cell / width;
+    if (transposes) std::swap(x, y);
+    return (flips_y ? height - 1 - y : y) * width + (flips_x ? width - 1 - x : x);
+  }
+
+  int direction(int direction) const {
+    auto [x, y] = kOffsets[static_cast<std::size_t>(direction)];
+    if (transposes) std::swap(x, y);
+    const std::pair<int, int> image{flips_x ? -x : x, flips_y ? -y : y};
+    return static_cast<int>(std::ranges::find(kOffsets, image) - kOffsets.begin());
+  }
+};
+
+// Directions as they look with y upward; a rectangle has the first four.
+constexpr std::array<Turn, 8> kTurns{{{"identity", false, false, false},
+                                      {"rotate 180", false, true, true},
+                                      {"flip x", false, true, false},
+                                      {"flip y", false, false, true},
+                                      {"rotate left", true, true, false},
+                                      {"rotate right", true, false, true},
+                                      {"transpose", true, false, false},
+                                      {"antitranspose", true, true, true}}};
+
+int count_turns(int width, int height) { return width == height ? 8 : 4; }
+
+// Where each plane's content goes; see PyRat::observe.
+int plane_image(int plane, const Turn& turn, bool swaps) {
+  if (plane >= 3 && plane < 11) {
+    const int first = plane < 7 ? 3 : 7;
+    return first + turn.direction(plane - first);
+  }
+  constexpr std::array<std::pair<int, int>, 3> kOwnAndOther{{{0, 1}, {11, 12}, {13, 14}}};
+  for (const auto& [own, other] : kOwnAndOther)
+    if (swaps && (plane == own || plane == other)) return own + other - plane;
+  return plane;
+}
+
+Symmetry make_symmetry(const Turn& turn, bool swaps, int planes, int width, int height) {
+  const int cells = width * height;
+  const bool still = turn.name == std::string_view("identity");
+  Symmetry symmetry;
+  symmetry.name = !swaps ? turn.name : still ? "swap players" : std::string(turn.name) + ", swap players";
+  symmetry.swaps_players = swaps;
+  symmetry.observation.resize(static_cast<std::size_t>(planes * cells));
+  for (int plane = 0; plane < planes; ++plane)
+    for (int cell = 0; cell < cells; ++cell)
+      symmetry.observation[static_cast<std::size_t>(plane_image(plane, turn, swaps) * cells +
+                                                    turn.cell(cell, width, height))] = plane * cells + cell;
+  for (int direction = 0; direction < kDirections; ++direction) symmetry.actions.push_back(turn.direction(direction));
+  symmetry.actions.push_back(kStay);
+  return symmetry;
+}
+
+}  // namespace
+
+// A state's observation is one player's view, and the same player's view of the image: so where the players change
+// places, the planes of the viewer and of the other player do too.
+std::vector<Symmetry> PyRat::symmetries() const {
+  std::vector<Symmetry> list;
+  const int width = recipe_.width, height = recipe_.height;
+  for (const bool swaps : {false, true})
+    for (int turn = 0; turn < count_turns(width, height); ++turn)
+      list.push_back(make_symmetry(kTurns[static_cast<std::size_t>(turn)], swaps, kPlanes, width, height));
+  return list;
+}
+
+PyRat::State PyRat::transform(const State& s, int k) const {
+  const Maze& maze = s.setup->maze;
+  const int width = maze.width(), height = maze.height(), turns = count_turns(width, height);
+  const Turn& turn = kTurns[static_cast<std::size_t>(k % turns)];
+
+  Maze image(width, height);
+  for (int cell = 0; cell < maze.cells(); ++cell)
+    for (int direction : {kUp, kRight})
+      if (maze.at(cell, direction) != kWall)
+        image.set({turn.cell(cell, width, height), turn.direction(direction)}, maze.at(cell, direction));
+
+  std::vector<int> cheese;
+  for (std::size_t piece = 0; piece < s.setup->pieces.size(); ++piece)
+    if (s.has(static_cast<int>(piece))) cheese.push_back(turn.cell(s.setup->pieces[piece], width, height));
+  std::ranges::sort(cheese);
+
+  std::array<Player, 2> players = s.players;
+  for (Player& player : players) player.cell = static_cast<std::uint16_t>(turn.cell(player.cell, width, height));
+  if (k >= turns) std::swap(players[0], players[1]);
+  return assemble(std::move(image), cheese, players, s.turn, s.setup->max_turns);
+}
+
+}  // namespace ramify

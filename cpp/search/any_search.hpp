@@ -1,0 +1,102 @@
+// A search behind one run-time interface: what the binding and the drivers hold, whatever the game or model.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "games/rules.hpp"
+#include "search/node.hpp"
+
+namespace ramify {
+
+// Where the rows of a batch go. Pointers are to the first row; a null pointer means "not wanted".
+struct BatchView {
+  float* observations = nullptr;    // [rows, observation size]
+  std::uint8_t* legal = nullptr;    // [rows, 2, num_actions]
+  std::uint8_t* acting = nullptr;   // [rows, 2]
+  std::uint64_t* keys = nullptr;    // [rows]
+  std::int32_t* parents = nullptr;  // latent: [rows], slot of the parent, -1 for the root
+  std::int32_t* actions = nullptr;  // latent: [rows, 2], the actions that lead from the parent here
+  std::int32_t* slots = nullptr;    // latent: [rows], slot the new latent state goes to
+};
+
+// What an evaluator answered.
+struct EvaluationView {
+  const float* logits = nullptr;   // [rows, 2, num_actions]
+  const float* values = nullptr;   // [rows, 2]
+  const float* rewards = nullptr;  // latent: [rows, 2], on the edge into the row's node
+};
+
+// Evaluators inside the core, for searches without a network.
+struct NativeEvaluator {
+  int rollouts = 0;  // 0: value 0 and uniform priors; else the mean of so many random games
+  std::uint64_t seed = 0;
+};
+
+struct SearchStats {
+  std::int64_t simulations = 0;     // descents that counted, the root's evaluation included
+  std::int64_t evaluations = 0;     // rows given to the evaluator
+  std::int64_t transpositions = 0;  // edges that found their child already there
+  std::int64_t short_circuits = 0;  // descents that stopped at a child known better than the edge
+  std::int64_t collisions = 0;      // descents cancelled because their leaf was already being evaluated
+  std::int64_t terminals = 0;       // descents that ended in a finished game
+  std::int64_t cycles = 0;          // descents that met a node of their own path again
+  std::int64_t full = 0;            // descents that could not expand because the graph is full
+  std::int32_t max_depth = 0;
+  std::uint32_t nodes = 0;
+  std::uint64_t bytes = 0;
+
+  void add(const SearchStats& other);
+};
+
+// A node as the outside sees it, in the orientation of the position asked for.
+struct Report {
+  Acting acting = kOver;
+  bool ready = false;
+  std::uint32_t visits = 0;
+  float value[2] = {0.0f, 0.0f};
+  float evaluation[2] = {0.0f, 0.0f};
+  std::vector<Action> actions[2];  // per outcome, ascending; one kNone for a passive player
+  std::vector<float> priors[2];
+  std::vector<float> scores[2];    // what selection would compare now; none for a passive player
+  std::vector<float> q[2];         // first-play urgency where nothing was tried
+  std::vector<std::int64_t> edge_visits;  // [n0, n1]
+  std::vector<float> payoffs[2];          // [n0, n1]; nan where unvisited
+};
+
+class AnySearch {
+ public:
+  virtual ~AnySearch() = default;
+
+  // Starts a run on the present root: root noise is drawn anew from `seed`.
+  virtual void begin(std::uint64_t seed) = 0;
+
+  // Descends until `leaves` leaves await evaluation, `simulations` descents were made, or nothing more can be
+  // collected; returns the number of leaves.
+  virtual int collect(int leaves, std::int64_t simulations) = 0;
+  // Writes the rows of the leaves collected, from row `row` of the batch on.
+  virtual void write(const BatchView& batch, int row) = 0;
+  // Expands and backs up the leaves collected. Raises EvaluatorError, with everything cancelled, on a bad row.
+  virtual void absorb(const EvaluationView& evaluation, int row) = 0;
+  // Gives the leaves collected back as if they had never been chosen.
+  virtual void cancel() = 0;
+
+  // Runs with an evaluator of the core until `simulations` more are done or `seconds` have passed; returns how many.
+  virtual std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) = 0;
+
+  // The node reached by these actions from the root; not ready if the search has never been there.
+  virtual Report report(std::span<const Joint> path) const = 0;
+  // The actions of the last descent.
+  virtual std::vector<Joint> last_path() const = 0;
+  // The most visited way down.
+  virtual std::vector<Joint> principal_variation() const = 0;
+  // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none.
+  virtual bool advance(Joint joint) = 0;
+
+  virtual SearchStats stats() const = 0;
+  virtual Key root_key() const = 0;
+  virtual bool needs_python() const = 0;  // whether the game calls back into Python: the GIL must be held
+};
+
+}  // namespace ramify

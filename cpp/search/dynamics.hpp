@@ -1,0 +1,136 @@
+// What moves a search forward: the rules of a game, or a learned model of one. The only thing the engine is a template
+// over; each supplies a Cursor that walks down with a descent.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "games/rules.hpp"
+#include "search/any_search.hpp"
+#include "search/settings.hpp"
+
+namespace ramify {
+
+// The key under which a position may be shared, and the symmetry that leads to the stored orientation.
+struct SharedKey {
+  Key key;
+  int symmetry;
+};
+
+template <class R>
+class RulesDynamics {
+ public:
+  using Cursor = typename R::State;
+  static constexpr bool kLatent = false;
+  static constexpr bool kMerges = MergesActions<R>;
+
+  RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
+    for (const Symmetry& symmetry : symmetries) {
+      std::vector<std::int32_t> inverse(symmetry.actions.size());
+      for (std::size_t a = 0; a < inverse.size(); ++a)
+        inverse[static_cast<std::size_t>(symmetry.actions[a])] = static_cast<std::int32_t>(a);
+      inverse_.push_back(std::move(inverse));
+    }
+  }
+
+  int num_actions() const { return rules_->num_actions(); }
+  Acting acting(const Cursor& cursor) const { return rules_->acting(cursor); }
+  Rewards apply(Cursor& cursor, Joint joint) const { return rules_->apply(cursor, joint); }
+  Key key(const Cursor& cursor) const { return rules_->key(cursor); }
+
+  // Positions may share a node only if their whole futures are equal: where repetition counts, that is history_key.
+  SharedKey shared_key(const Cursor& cursor, const Settings& settings) const {
+    if constexpr (HasCanonicalKey<R>)
+      if (settings.canonical) {
+        const auto [key, symmetry] = rules_->canonical(cursor);
+        return {key, symmetry};
+      }
+    if constexpr (requires { rules_->history_key(cursor); }) return {rules_->history_key(cursor), 0};
+    else return {rules_->key(cursor), 0};
+  }
+
+  int outcomes(const Cursor& cursor, int player, Action* actions, std::int16_t* index) const {
+    if constexpr (kMerges) return rules_->outcomes(cursor, player, actions, index);
+    else return ramify::outcomes(*rules_, cursor, player, actions, index);
+  }
+  int legal(const Cursor& cursor, int player, Action* actions) const { return rules_->actions(cursor, player, actions); }
+  void observe(const Cursor& cursor, int player, float* out) const { rules_->observe(cursor, player, out); }
+
+  // The most that can still be won from here, as a scale for values.
+  float remaining(const Cursor& cursor) const {
+    if constexpr (requires { rules_->remaining(cursor); }) return rules_->remaining(cursor);
+    else return 1.0f;
+  }
+
+  // The position in the orientation in which its node is stored.
+  Cursor transform(const Cursor& cursor, int symmetry) const {
+    if constexpr (HasSymmetries<R>) return rules_->transform(cursor, symmetry);
+    else return cursor;
+  }
+  // Action of the stored orientation -> action of the position. Null for the identity.
+  const std::int32_t* to_actual(int symmetry) const {
+    return symmetry ? inverse_[static_cast<std::size_t>(symmetry)].data() : nullptr;
+  }
+
+ private:
+  const R* rules_;
+  std::vector<std::vector<std::int32_t>> inverse_;
+};
+
+enum class ActingOrder : std::uint8_t { kAlternating, kSingle, kBoth };
+
+// A learned model: positions are latent states kept elsewhere under slot numbers. Nothing is known of legal actions
+// below the root, and rewards arrive with the evaluation.
+class LatentDynamics {
+ public:
+  struct Cursor {
+    std::int32_t slot = -1;  // of the latent state here; -1: the root, not yet encoded
+    Acting acting = kFirst;
+    std::int32_t parent = -1;
+    Joint joint;
+  };
+  static constexpr bool kLatent = true;
+  static constexpr bool kMerges = false;
+
+  LatentDynamics(int num_actions, ActingOrder order) : num_actions_(num_actions), order_(order) {}
+
+  int num_actions() const { return num_actions_; }
+  Acting acting(const Cursor& cursor) const { return cursor.acting; }
+  Rewards apply(Cursor& cursor, Joint joint) const {
+    cursor.parent = cursor.slot;
+    cursor.slot = -1;
+    cursor.joint = joint;
+    if (order_ == ActingOrder::kAlternating) cursor.acting = cursor.acting == kFirst ? kSecond : kFirst;
+    return {0.0f, 0.0f};
+  }
+  Key key(const Cursor&) const { return 0; }
+  float remaining(const Cursor&) const { return 1.0f; }
+
+  // Legal actions of the root; empty: all.
+  void set_root_legal(std::vector<Action> first, std::vector<Action> second) {
+    legal_[0] = std::move(first);
+    legal_[1] = std::move(second);
+  }
+  int legal(const Cursor& cursor, int player, Action* actions) const {
+    const auto& known = legal_[static_cast<std::size_t>(player)];
+    if (cursor.parent < 0 && !known.empty()) {
+      std::copy(known.begin(), known.end(), actions);
+      return static_cast<int>(known.size());
+    }
+    for (Action a = 0; a < num_actions_; ++a) actions[a] = a;
+    return num_actions_;
+  }
+  int outcomes(const Cursor& cursor, int player, Action* actions, std::int16_t*) const {
+    return legal(cursor, player, actions);
+  }
+  Cursor transform(const Cursor& cursor, int) const { return cursor; }
+  const std::int32_t* to_actual(int) const { return nullptr; }
+
+ private:
+  int num_actions_;
+  ActingOrder order_;
+  std::vector<Action> legal_[2];
+};
+
+}  // namespace ramify

@@ -1,0 +1,174 @@
+#include "search/graph.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace ramify {
+
+Graph::Graph(bool shared, std::uint32_t max_nodes, int threads)
+    : shared_(shared), locked_(threads > 1), max_nodes_(max_nodes ? max_nodes : std::numeric_limits<std::uint32_t>::max()) {
+  for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_);
+  clear();
+}
+
+void Graph::clear() {
+  table_.clear();
+  arena_.clear();
+  for (Allocator& allocator : allocators_) allocator.reset();
+  count_ = 0;
+  terminal_ = create(0, 0);
+  node(terminal_).status = Status::kTerminal;
+  count_ = 0;  // the terminal node is nobody's position
+}
+
+std::size_t Graph::bytes() const {
+  std::int64_t total = 0;
+  for (const Allocator& allocator : allocators_) total += allocator.bytes();
+  return static_cast<std::size_t>(total) + (shared_ ? table_.bytes() : 0);
+}
+
+NodeId Graph::create(int thread, Key key) {
+  if (count_.fetch_add(1, std::memory_order_relaxed) >= max_nodes_) {  // first reserve, so that threads cannot overshoot
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return 0;
+  }
+  const NodeId id = allocators_[static_cast<std::size_t>(thread)].allocate(kNodeWords);
+  Node* fresh = new (arena_.at<Node>(id)) Node{};
+  fresh->key = key;
+  return id;
+}
+
+NodeId Graph::share(int thread, Key key, bool& found) {
+  found = false;
+  if (!shared_) return create(thread, key);
+  found = true;
+  return table_.find_or_create(key, locked_, [&] {
+    found = false;
+    return create(thread, key);
+  });
+}
+
+void Graph::give_words(int thread, Node& node) {
+  const std::uint32_t count = (acts(node.acting, 0) ? node.outcomes[0] : 0u) + (acts(node.acting, 1) ? node.outcomes[1] : 0u);
+  node.words = allocators_[static_cast<std::size_t>(thread)].allocate(count);
+}
+
+void Graph::settle_next(Node& node) const {
+  if (node.joint()) return;
+  const int player = node.chooser();
+  std::uint32_t* const all = words(node, player);
+  const std::uint32_t n = node.outcomes[player], first = node.opened;
+  if (first >= n) return;
+  std::uint32_t best = all[first];
+  for (std::uint32_t i = first + 1; i < n; ++i) best = std::max(best, all[i]);
+  if (best == all[first]) return;
+  std::uint32_t place = first;
+  while (all[place] != best) ++place;
+  std::swap(all[first], all[place]);
+}
+
+void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded) {
+  Allocator& allocator = allocators_[static_cast<std::size_t>(thread)];
+  const bool joint = node.joint();
+  const Offset block = allocator.allocate(Edges::words(capacity, rewarded, joint));
+  const Edges to = Edges::of(arena_.at<std::uint32_t>(block), capacity, rewarded, joint);
+  if (node.opened) {
+    const Edges from = edges(node);
+    const std::size_t bytes = node.opened * 4;
+    std::memcpy(to.child, from.child, bytes);
+    std::memcpy(to.visits, from.visits, bytes);
+    for (int p = 0; p < 2; ++p) {
+      std::memcpy(to.q[p], from.q[p], bytes);
+      if (node.rewarded) std::memcpy(to.reward[p], from.reward[p], bytes);
+      else if (rewarded) std::fill(to.reward[p], to.reward[p] + capacity, 0.0f);
+    }
+    if (joint) std::memcpy(to.pair, from.pair, bytes);
+    allocator.release(node.edges, Edges::words(edge_capacity(node.opened), node.rewarded, joint));
+  }
+  node.edges = block;
+  node.rewarded = rewarded;
+}
+
+std::uint32_t Graph::open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]) {
+  const std::uint32_t edge = node.opened;
+  if (edge_capacity(edge + 1) != edge_capacity(edge)) move_block(thread, node, edge_capacity(edge + 1), node.rewarded);
+  node.opened = edge + 1;
+  const Edges all = edges(node);
+  all.child[edge] = kPending;
+  all.visits[edge] = 0;
+  for (int p = 0; p < 2; ++p) {
+    all.q[p][edge] = q[p];
+    if (node.rewarded) all.reward[p][edge] = 0.0f;
+  }
+  if (all.pair) all.pair[edge] = pair;
+  else settle_next(node);
+  return edge;
+}
+
+void Graph::set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
+  if (!node.rewarded) {
+    if (reward[0] == 0.0f && reward[1] == 0.0f) return;
+    move_block(thread, node, edge_capacity(node.opened), true);
+  }
+  const Edges all = edges(node);
+  all.reward[0][edge] = reward[0];
+  all.reward[1][edge] = reward[1];
+}
+
+NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
+  if (id == old.terminal_) return terminal_;
+  Node& from = old.node(id);
+  if (from.lock) return from.words;  // moved already: the old node's words say where to
+  const NodeId copy = create(0, from.key);
+  Node& to = node(copy);
+  to = from;
+  if (from.words) {
+    give_words(0, to);
+    const std::uint32_t count =
+        (acts(from.acting, 0) ? from.outcomes[0] : 0u) + (acts(from.acting, 1) ? from.outcomes[1] : 0u);
+    std::memcpy(arena_.at<std::uint32_t>(to.words), old.arena_.at<std::uint32_t>(from.words), count * 4);
+  }
+  if (from.opened) {
+    const std::uint32_t size = Edges::words(edge_capacity(from.opened), from.rewarded, from.joint());
+    to.edges = allocators_[0].allocate(size);
+    std::memcpy(arena_.at<std::uint32_t>(to.edges), old.arena_.at<std::uint32_t>(from.edges), size * 4);
+    queue.push_back(copy);
+  }
+  from.lock = 1;
+  from.words = copy;
+  return copy;
+}
+
+NodeId Graph::compact(NodeId root) {
+  Graph fresh(shared_, 0, 1);
+  std::vector<NodeId> queue;
+  const NodeId new_root = fresh.move_node(*this, root, queue);
+  std::vector<NodeId> moved{new_root};
+  while (!queue.empty()) {
+    Node& parent = fresh.node(queue.back());
+    queue.pop_back();
+    const Edges all = fresh.edges(parent);
+    for (std::uint32_t e = 0; e < parent.opened; ++e) {
+      const NodeId child = all.child[e] & ~kPending;
+      if (!child) continue;
+      const std::uint32_t before = fresh.count();
+      all.child[e] = fresh.move_node(*this, child, queue) | (all.child[e] & kPending);
+      if (fresh.count() != before) moved.push_back(all.child[e] & ~kPending);
+    }
+  }
+  table_.clear();
+  arena_.swap(fresh.arena_);
+  for (Allocator& allocator : allocators_) allocator.reset();
+  allocators_[0].adopt(fresh.allocators_[0]);
+  terminal_ = fresh.terminal_;
+  count_ = fresh.count();
+  if (shared_)
+    for (std::size_t i = 1; i < moved.size(); ++i) {  // all but the root
+      const NodeId id = moved[i];
+      table_.find_or_create(node(id).key, false, [id] { return id; });
+    }
+  return new_root;
+}
+
+}  // namespace ramify

@@ -1,0 +1,125 @@
+// The search graph: nodes, their edges, and the table through which equal positions share a node.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/arena.hpp"
+#include "search/node.hpp"
+
+namespace ramify {
+
+// Nodes by key, in shards so that threads seldom wait for one another.
+class Table {
+ public:
+  explicit Table(const Arena& arena) : arena_(&arena) {}
+
+  // The node of that key, or the one `create` makes (which may return 0 for "no room").
+  template <class Create>
+  NodeId find_or_create(Key key, bool locked, Create create) {
+    Shard& shard = shards_[key >> (64 - kShardBits)];
+    std::unique_lock<std::mutex> guard(shard.mutex, std::defer_lock);
+    if (locked) guard.lock();
+    if (2 * (shard.count + 1) > shard.slots.size()) grow(shard);
+    const std::size_t mask = shard.slots.size() - 1;
+    std::size_t i = key & mask;
+    for (; shard.slots[i]; i = (i + 1) & mask)
+      if (arena_->at<Node>(shard.slots[i])->key == key) return shard.slots[i];
+    const NodeId id = create();
+    if (id) {
+      shard.slots[i] = id;
+      ++shard.count;
+    }
+    return id;
+  }
+
+  void clear() {
+    for (Shard& shard : shards_) {
+      shard.slots.clear();
+      shard.slots.shrink_to_fit();
+      shard.count = 0;
+    }
+  }
+  std::size_t bytes() const {
+    std::size_t slots = 0;
+    for (const Shard& shard : shards_) slots += shard.slots.size();
+    return slots * sizeof(NodeId);
+  }
+
+ private:
+  static constexpr int kShardBits = 5;
+  struct Shard {
+    std::mutex mutex;
+    std::vector<NodeId> slots;  // 0: free; a power of two, at most half full
+    std::size_t count = 0;
+  };
+
+  void grow(Shard& shard) {
+    std::vector<NodeId> old(shard.slots.empty() ? 16 : shard.slots.size() * 2, 0);
+    old.swap(shard.slots);
+    const std::size_t mask = shard.slots.size() - 1;
+    for (NodeId id : old) {
+      if (!id) continue;
+      std::size_t i = arena_->at<Node>(id)->key & mask;
+      while (shard.slots[i]) i = (i + 1) & mask;
+      shard.slots[i] = id;
+    }
+  }
+
+  const Arena* arena_;
+  std::array<Shard, 1u << kShardBits> shards_;
+};
+
+class Graph {
+ public:
+  Graph(bool shared, std::uint32_t max_nodes, int threads);
+
+  Node& node(NodeId id) const { return *arena_.at<Node>(id); }
+  NodeId terminal() const { return terminal_; }  // the one node of every finished game
+  std::uint32_t* words(const Node& node, int player) const {
+    return arena_.at<std::uint32_t>(node.words) + (player == 1 && acts(node.acting, 0) ? node.outcomes[0] : 0);
+  }
+  Edges edges(const Node& node) const {
+    return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
+  }
+
+  bool full() const { return count_.load(std::memory_order_relaxed) >= max_nodes_; }
+  std::uint32_t count() const { return count_.load(std::memory_order_relaxed); }
+  std::size_t bytes() const;
+
+  // A node outside the table; 0 when the graph is full.
+  NodeId create(int thread, Key key);
+  // The node of that key, made if need be (`found` says which); 0 when there is none and the graph is full.
+  NodeId share(int thread, Key key, bool& found);
+  // Room for the words of a node's outcomes, which the caller fills. Only for a node nobody else can select from yet.
+  void give_words(int thread, Node& node);
+  // Puts the best word of those not tried into place `opened`.
+  void settle_next(Node& node) const;
+  // Makes the next untried edge of a single chooser (or the edge of `pair`, where both choose) a tried one with no
+  // visits and no child; returns its index.
+  std::uint32_t open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]);
+  void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
+
+  void clear();
+  // Keeps what can be reached from `root`, which leaves the table and becomes the root; returns its new id.
+  NodeId compact(NodeId root);
+
+ private:
+  void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
+  NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
+
+  bool shared_;
+  bool locked_;
+  std::uint32_t max_nodes_;
+  std::atomic<std::uint32_t> count_{0};
+  Arena arena_;
+  Table table_{arena_};
+  std::vector<Allocator> allocators_;  // one per thread
+  NodeId terminal_ = 0;
+};
+
+}  // namespace ramify

@@ -1,0 +1,171 @@
+// A node of the search graph and its edges, packed.
+//
+//   node      a position (or a latent state): its value per player, how often it was visited, who acts
+//   words     one 32-bit word per outcome of each acting player: prior (16 bits) above inverted action (16 bits), so
+//             that the larger word is the higher prior and, between equal priors, the lower action
+//   edges     what is known of the edges that were ever tried: child, visits, value and (where any is not 0) reward
+//
+// An edge that was never tried costs its word, 4 bytes. Where one player chooses (the other has one outcome), the tried
+// edges are the first `opened` words of the chooser, and words[opened] is always the best of the rest: the next edge to
+// try. Where both choose, words stay in outcome order and each tried edge names its pair of outcomes.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <thread>
+#include <utility>
+
+#include "base/arena.hpp"
+#include "base/hash.hpp"
+#include "games/rules.hpp"
+
+namespace ramify {
+
+using NodeId = Offset;
+
+enum class Status : std::uint8_t {
+  kNew,       // known, not evaluated yet
+  kInFlight,  // somebody is evaluating it
+  kReady,     // evaluated: value, priors and edges may be used
+  kTerminal,  // the game is over: worth 0 for everybody
+};
+
+struct Node {
+  Key key;  // in the table; of a latent node: its slot
+  float value[2];
+  float evaluation[2];
+  std::uint32_t visits;  // 1 + visits of its edges once evaluated, descents under way included
+  Offset words;
+  Offset edges;
+  std::uint32_t opened;  // edges tried
+  std::uint16_t outcomes[2];
+  Acting acting;
+  Status status;
+  std::uint8_t lock;
+  bool rewarded;  // the edge block has rewards
+
+  // Who chooses among several outcomes here; player 0 if nobody does. Only meaningful unless `joint`.
+  int chooser() const { return outcomes[0] > 1 || !acts(acting, 1) ? 0 : 1; }
+  bool joint() const { return outcomes[0] > 1 && outcomes[1] > 1; }
+};
+static_assert(sizeof(Node) == 48);
+constexpr std::uint32_t kNodeWords = sizeof(Node) / 4;
+
+// --- words -----------------------------------------------------------------------------------------------------------
+
+constexpr std::uint32_t kPriorBase = 3u << 28;  // float bits of 2^-31, the least prior that can be told from nothing
+constexpr int kMaxActions = 1 << 16;
+
+// The prior in 16 bits: 5 of exponent, 11 of mantissa (0.02 % steps), monotone.
+constexpr std::uint32_t encode_prior(float prior) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(prior) + (1u << 11);
+  if (bits < kPriorBase) return 0;
+  const std::uint32_t code = (bits - kPriorBase) >> 12;
+  return code > 0xffff ? 0xffff : code;
+}
+constexpr float decode_prior(std::uint32_t word) {
+  return std::bit_cast<float>(((word >> 4) & 0x0ffff000u) | kPriorBase);
+}
+constexpr std::uint32_t make_word(float prior, Action action) {
+  return encode_prior(prior) << 16 | (0xffffu - static_cast<std::uint32_t>(action));
+}
+constexpr std::uint32_t with_prior(std::uint32_t word, float prior) {
+  return encode_prior(prior) << 16 | (word & 0xffffu);
+}
+constexpr Action word_action(std::uint32_t word) { return static_cast<Action>(0xffffu - (word & 0xffffu)); }
+
+// --- edges -----------------------------------------------------------------------------------------------------------
+
+constexpr std::uint32_t kPending = 1u << 31;  // mark on a child link: the child has no value yet
+
+// Room for `opened` edges: sizes grow by about a half, so that blocks of few sizes are reused often.
+constexpr std::uint32_t edge_capacity(std::uint32_t opened) {
+  if (opened <= 4) return opened <= 1 ? opened : opened <= 2 ? 2 : 4;
+  const std::uint32_t top = std::bit_ceil(opened);
+  return opened <= top / 4 * 3 ? top / 4 * 3 : top;
+}
+
+// Pointers into a node's edge block, whose arrays lie one after another.
+struct Edges {
+  std::uint32_t* child;
+  std::uint32_t* visits;
+  float* q[2];       // reward + discount * value of the child, per player
+  float* reward[2];  // null where every reward is 0
+  std::uint32_t* pair;  // the two outcomes (see make_pair_word); null unless both choose
+
+  static constexpr std::uint32_t words(std::uint32_t capacity, bool rewarded, bool joint) {
+    return capacity * (4u + (rewarded ? 2u : 0u) + (joint ? 1u : 0u));
+  }
+  static Edges of(std::uint32_t* block, std::uint32_t capacity, bool rewarded, bool joint) {
+    Edges e;
+    e.child = block;
+    e.visits = block + capacity;
+    e.q[0] = reinterpret_cast<float*>(block + 2 * capacity);
+    e.q[1] = e.q[0] + capacity;
+    e.reward[0] = rewarded ? e.q[1] + capacity : nullptr;
+    e.reward[1] = rewarded ? e.q[1] + 2 * capacity : nullptr;
+    e.pair = joint ? block + (rewarded ? 6 : 4) * capacity : nullptr;
+    return e;
+  }
+};
+
+constexpr std::uint32_t make_pair_word(std::uint32_t first, std::uint32_t second) { return first << 16 | second; }
+
+// The places of an edge's two outcomes among the players' words.
+inline std::pair<std::uint32_t, std::uint32_t> outcome_pair(const Node& node, const Edges& edges, std::uint32_t edge) {
+  if (edges.pair) return {edges.pair[edge] >> 16, edges.pair[edge] & 0xffffu};
+  return node.chooser() == 0 ? std::pair{edge, 0u} : std::pair{0u, edge};
+}
+
+// Values are read by parents while children are updated by other threads; single words, no order needed.
+inline float load(const float& x) {
+  float value;
+  __atomic_load(&x, &value, __ATOMIC_RELAXED);
+  return value;
+}
+inline void store(float& x, float value) { __atomic_store(&x, &value, __ATOMIC_RELAXED); }
+inline Status load(const Status& x) {
+  Status status;
+  __atomic_load(&x, &status, __ATOMIC_ACQUIRE);
+  return status;
+}
+inline void store(Status& x, Status status) { __atomic_store(&x, &status, __ATOMIC_RELEASE); }
+
+// Takes the child's value over into its edge.
+inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
+  for (int p = 0; p < 2; ++p) {
+    const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;
+    edges.q[p][edge] = static_cast<float>(reward + discount * static_cast<double>(load(child.value[p])));
+  }
+}
+
+// Guards everything of one node but `value` and `status`; free when a search runs in one thread.
+class NodeLock {
+ public:
+  NodeLock(Node& node, bool needed) : lock_(needed ? &node.lock : nullptr) {
+    if (lock_)
+      for (int spins = 0; __atomic_exchange_n(lock_, std::uint8_t{1}, __ATOMIC_ACQUIRE);)
+        while (__atomic_load_n(lock_, __ATOMIC_RELAXED)) wait(spins++);
+  }
+  ~NodeLock() { unlock(); }
+  NodeLock(const NodeLock&) = delete;
+  NodeLock& operator=(const NodeLock&) = delete;
+  void unlock() {
+    if (lock_) __atomic_store_n(lock_, std::uint8_t{0}, __ATOMIC_RELEASE);
+    lock_ = nullptr;
+  }
+
+ private:
+  static void wait(int spins) {
+    constexpr int kPatience = 64;  // then the holder was probably interrupted: let it run
+    if (spins > kPatience) return std::this_thread::yield();
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  std::uint8_t* lock_;
+};
+
+}  // namespace ramify

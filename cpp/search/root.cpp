@@ -1,0 +1,162 @@
+#include "search/root.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace ramify {
+namespace {
+
+double normal(Rng& rng) {
+  constexpr double kTwoPi = 6.283185307179586;
+  return std::sqrt(-2.0 * std::log(1.0 - rng.uniform())) * std::cos(kTwoPi * rng.uniform());
+}
+
+// Marsaglia and Tsang's method; shapes below 1 are boosted from shape + 1. Returned as a logarithm, because small
+// shapes give values far below what a double can hold.
+double log_gamma_sample(Rng& rng, double shape) {
+  if (shape < 1.0) return log_gamma_sample(rng, shape + 1.0) + std::log(1.0 - rng.uniform()) / shape;
+  const double d = shape - 1.0 / 3.0, c = 1.0 / std::sqrt(9.0 * d);
+  while (true) {
+    const double x = normal(rng), v = std::pow(1.0 + c * x, 3.0);
+    if (v > 0.0 && std::log(1.0 - rng.uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
+      return std::log(d) + std::log(v);
+  }
+}
+
+// Positions of a player's words in ascending order of the actual action.
+std::vector<std::uint32_t> ascending(const std::vector<Action>& actions) {
+  std::vector<std::uint32_t> order(actions.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return actions[a] < actions[b]; });
+  return order;
+}
+
+std::vector<Action> word_actions(const std::uint32_t* words, std::uint32_t n, const std::int32_t* to_actual) {
+  std::vector<Action> actions(n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const Action stored = word_action(words[i]);
+    actions[i] = to_actual ? to_actual[stored] : stored;
+  }
+  return actions;
+}
+
+}  // namespace
+
+void RootPriors::set(int player, std::vector<Action> sorted, std::vector<float> values) {
+  actions[player] = std::move(sorted);
+  priors[player] = std::move(values);
+}
+
+float RootPriors::of(int player, Action action) const {
+  const auto& list = actions[player];
+  const auto at = std::lower_bound(list.begin(), list.end(), action) - list.begin();
+  return priors[player][static_cast<std::size_t>(at)];
+}
+
+RootPriors read_priors(const Graph& graph, const Node& node) {
+  RootPriors clean;
+  for (int player = 0; player < 2; ++player) {
+    if (!acts(node.acting, player)) continue;
+    const std::uint32_t* words = graph.words(node, player);
+    const std::vector<Action> actions = word_actions(words, node.outcomes[player], nullptr);
+    for (std::uint32_t i : ascending(actions)) {
+      clean.actions[player].push_back(actions[i]);
+      clean.priors[player].push_back(decode_prior(words[i]));
+    }
+  }
+  return clean;
+}
+
+std::vector<double> dirichlet(Rng& rng, std::size_t n, double alpha) {
+  std::vector<double> sample(n);
+  for (double& x : sample) x = log_gamma_sample(rng, alpha);
+  const double top = *std::max_element(sample.begin(), sample.end());
+  double sum = 0.0;
+  for (double& x : sample) sum += x = std::exp(x - top);
+  for (double& x : sample) x /= sum;
+  return sample;
+}
+
+void write_priors(const Graph& graph, const Settings& s, Node& root, const RootPriors& clean, Rng& rng) {
+  for (int player = 0; player < 2; ++player) {
+    if (!acts(root.acting, player)) continue;
+    std::vector<float> mixed = clean.priors[player];
+    if (s.noise_fraction > 0.0 && mixed.size() > 1) {
+      const std::vector<double> noise = dirichlet(rng, mixed.size(), s.noise_alpha);
+      for (std::size_t i = 0; i < mixed.size(); ++i)
+        mixed[i] = static_cast<float>((1.0 - s.noise_fraction) * mixed[i] + s.noise_fraction * noise[i]);
+    }
+    RootPriors noised;
+    noised.set(player, clean.actions[player], std::move(mixed));
+    std::uint32_t* words = graph.words(root, player);
+    for (std::uint32_t i = 0; i < root.outcomes[player]; ++i)
+      words[i] = with_prior(words[i], noised.of(player, word_action(words[i])));
+  }
+  graph.settle_next(root);
+}
+
+namespace {
+
+using Ranks = std::vector<std::uint32_t>;  // place of a word -> outcome
+
+// The outcomes of both players in ascending order of actions, with what is known of each.
+void report_outcomes(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges,
+                     const std::int32_t* to_actual, Report& report, Ranks (&rank)[2]) {
+  for (int p = 0; p < 2; ++p) {
+    rank[p].assign(node.outcomes[p], 0);
+    const OutcomeView view = view_outcomes(graph, s, node, p, ranges);
+    if (!acts(node.acting, p)) {
+      report.actions[p] = {kNone};
+      report.priors[p] = {1.0f};
+      report.q[p] = view.values;
+      continue;
+    }
+    const std::uint32_t* words = graph.words(node, p);
+    const std::vector<Action> actions = word_actions(words, node.outcomes[p], to_actual);
+    for (std::uint32_t i : ascending(actions)) {
+      rank[p][i] = static_cast<std::uint32_t>(report.actions[p].size());
+      report.actions[p].push_back(actions[i]);
+      report.priors[p].push_back(decode_prior(words[i]));
+      report.scores[p].push_back(view.scores[i]);
+      report.q[p].push_back(view.values[i]);
+    }
+  }
+}
+
+void report_edges(const Graph& graph, const Node& node, const Ranks (&rank)[2], Report& report) {
+  const std::size_t n1 = node.outcomes[1], size = node.outcomes[0] * n1;
+  report.edge_visits.assign(size, 0);
+  for (auto& payoffs : report.payoffs) payoffs.assign(size, std::numeric_limits<float>::quiet_NaN());
+  if (!node.opened) return;
+  const Edges edges = graph.edges(node);
+  for (std::uint32_t e = 0; e < node.opened; ++e) {
+    if (!edges.visits[e]) continue;
+    const auto [first, second] = outcome_pair(node, edges, e);
+    const std::size_t at = rank[0][first] * n1 + rank[1][second];
+    report.edge_visits[at] = edges.visits[e];
+    for (int p = 0; p < 2; ++p)
+      if (!(edges.child[e] & kPending)) report.payoffs[p][at] = edges.q[p][e];
+  }
+}
+
+}  // namespace
+
+Report make_report(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges,
+                   const std::int32_t* to_actual) {
+  Report report;
+  report.acting = node.acting;
+  report.ready = node.status == Status::kReady;
+  report.visits = node.visits;
+  for (int p = 0; p < 2; ++p) {
+    report.value[p] = node.value[p];
+    report.evaluation[p] = node.evaluation[p];
+  }
+  if (!report.ready) return report;
+  Ranks rank[2];
+  report_outcomes(graph, s, node, ranges, to_actual, report, rank);
+  report_edges(graph, node, rank, report);
+  return report;
+}
+
+}  // namespace ramify

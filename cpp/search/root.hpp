@@ -1,0 +1,38 @@
+// What only the root has: clean priors beside the noised ones it searches with, and a report for the user.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "search/any_search.hpp"
+#include "search/select.hpp"
+#include "search/settings.hpp"
+
+namespace ramify {
+
+// Priors of the root's outcomes as the evaluator gave them, in ascending order of actions.
+struct RootPriors {
+  std::vector<Action> actions[2];
+  std::vector<float> priors[2];
+
+  bool known() const { return !actions[0].empty() || !actions[1].empty(); }
+  void clear() { *this = {}; }
+  void set(int player, std::vector<Action> ascending, std::vector<float> values);
+  float of(int player, Action action) const;
+};
+
+// Reads priors back from the node's words, for a node that becomes the root.
+RootPriors read_priors(const Graph& graph, const Node& node);
+
+// Writes the clean priors, mixed with Dirichlet noise where asked for, into the root's words.
+void write_priors(const Graph& graph, const Settings& settings, Node& root, const RootPriors& clean, Rng& rng);
+
+// A sample of the symmetric Dirichlet distribution.
+std::vector<double> dirichlet(Rng& rng, std::size_t n, double alpha);
+
+// The node as seen from outside; `to_actual` maps stored actions to those of the position (null: they are the same).
+Report make_report(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges,
+                   const std::int32_t* to_actual);
+
+}  // namespace ramify

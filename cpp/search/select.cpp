@@ -1,0 +1,248 @@
+#include "search/select.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace ramify {
+namespace {
+
+// c(N) * sqrt(N) of DESIGN §1.
+float exploration(const Settings& s, const Node& node) {
+  const double n = s.parent_visits == ParentVisits::kNode ? node.visits : node.visits - 1.0;
+  const double c = s.c_base > 0.0 ? s.c_puct + std::log((n + s.c_base + 1.0) / s.c_base) : s.c_puct;
+  return static_cast<float>(c * std::sqrt(n));
+}
+
+inline float score_of(float q, float u, float prior, std::uint32_t visits) {
+  return q + u * prior / static_cast<float>(static_cast<std::int32_t>(visits + 1));
+}
+
+// Orders floats as integers do: the compiler can then find a maximum four at a time without relaxing float rules.
+inline std::int32_t ordered(float x) {
+  const auto bits = std::bit_cast<std::int32_t>(x);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+// The best seen so far; ties go to the larger word: the higher prior, then the lower action.
+struct Best {
+  std::int32_t score = std::numeric_limits<std::int32_t>::min();
+  std::uint32_t word = 0;
+  std::uint32_t index = 0;
+  void offer(std::int32_t new_score, std::uint32_t new_word, std::uint32_t new_index) {
+    if (new_score > score || (new_score == score && new_word > word)) *this = {new_score, new_word, new_index};
+  }
+};
+
+constexpr std::uint32_t kBlock = 32;
+
+template <bool kScaled>
+void scan_edges(const Edges& edges, const std::uint32_t* words, std::uint32_t count, int player, float u, float fpu,
+                const Range& range, Best& best) {
+  const float* q = edges.q[player];
+  std::int32_t scores[kBlock];
+  for (std::uint32_t start = 0; start < count; start += kBlock) {
+    const std::uint32_t n = std::min(kBlock, count - start);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t visits = edges.visits[start + i];
+      const float value = kScaled ? range.of(q[start + i]) : q[start + i];
+      scores[i] = ordered(score_of(visits ? value : fpu, u, decode_prior(words[start + i]), visits));
+    }
+    std::int32_t top = scores[0];
+    for (std::uint32_t i = 1; i < n; ++i) top = std::max(top, scores[i]);
+    if (top < best.score) continue;
+    for (std::uint32_t i = 0; i < n; ++i)
+      if (scores[i] == top) best.offer(top, words[start + i], start + i);
+  }
+}
+
+double visited_prior(const Edges& edges, const std::uint32_t* words, std::uint32_t count) {
+  double mass = 0.0;
+  for (std::uint32_t e = 0; e < count; ++e)
+    if (edges.visits[e]) mass += decode_prior(words[e]);
+  return mass;
+}
+
+Pick select_single(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
+  const int player = node.chooser();
+  const Range& range = ranges[player];
+  const std::uint32_t* words = graph.words(node, player);
+  const float u = exploration(s, node);
+  Best best;
+  float fpu;
+  if (node.opened) {
+    const Edges edges = graph.edges(node);
+    fpu = first_play(s, node, player,
+                     s.fpu == FirstPlay::kReduction ? visited_prior(edges, words, node.opened) : 0.0, range);
+    if (range.active) scan_edges<true>(edges, words, node.opened, player, u, fpu, range, best);
+    else scan_edges<false>(edges, words, node.opened, player, u, fpu, range, best);
+  } else {
+    fpu = first_play(s, node, player, 0.0, range);
+  }
+  if (node.opened < node.outcomes[player])
+    best.offer(ordered(score_of(fpu, u, decode_prior(words[node.opened]), 0)), words[node.opened], kUntried);
+  Pick pick{best.index, 0, {0.0f, 0.0f}};
+  pick.fpu[player] = fpu;
+  return pick;
+}
+
+// What is known of one outcome of one player: its visits, and its value as sum / weight.
+struct Tally {
+  std::uint32_t visits = 0;
+  double weight = 0.0;
+  double sum = 0.0;
+};
+
+// Tallies of both players' outcomes; on the stack unless there are many.
+class Tallies {
+ public:
+  Tallies(const Graph& graph, const Settings& s, const Node& node) {
+    const std::size_t n = std::size_t{node.outcomes[0]} + node.outcomes[1];
+    if (n > kSmall) large_.resize(n);
+    else std::fill(small_, small_ + n, Tally{});
+    of_[0] = n > kSmall ? large_.data() : small_;
+    of_[1] = of_[0] + node.outcomes[0];
+    if (!node.opened) return;
+    const Edges edges = graph.edges(node);
+    if (s.opponent_weights == OpponentWeights::kConditional || !edges.pair) count_conditional(node, edges);
+    else count_weighted(graph, s, node, edges);
+  }
+  const Tally* of(int player) const { return of_[player]; }
+
+ private:
+  static constexpr std::size_t kSmall = 24;
+
+  // Option D: an outcome is worth what followed it, weighted by how often each response did.
+  void count_conditional(const Node& node, const Edges& edges) {
+    for (std::uint32_t e = 0; e < node.opened; ++e) {
+      const auto [first, second] = outcome_pair(node, edges, e);
+      const std::uint32_t visits = edges.visits[e];
+      const double weight = edges.child[e] & kPending ? 0.0 : static_cast<std::int32_t>(visits);
+      add(of_[0][first], visits, weight, edges.q[0][e]);
+      add(of_[1][second], visits, weight, edges.q[1][e]);
+    }
+  }
+
+  // Options A, B and C: responses weigh as much as the other player's priors, visits or both make them.
+  void count_weighted(const Graph& graph, const Settings& s, const Node& node, const Edges& edges) {
+    std::vector<double> weights[2] = {std::vector<double>(node.outcomes[0]), std::vector<double>(node.outcomes[1])};
+    if (s.opponent_weights != OpponentWeights::kPrior)
+      for (std::uint32_t e = 0; e < node.opened; ++e) {
+        const auto [first, second] = outcome_pair(node, edges, e);
+        weights[0][first] += edges.visits[e];
+        weights[1][second] += edges.visits[e];
+      }
+    if (s.opponent_weights != OpponentWeights::kVisits)
+      for (int p = 0; p < 2; ++p)
+        for (std::size_t i = 0; i < weights[p].size(); ++i)
+          weights[p][i] += static_cast<double>(decode_prior(graph.words(node, p)[i]));
+    for (std::uint32_t e = 0; e < node.opened; ++e) {
+      const auto [first, second] = outcome_pair(node, edges, e);
+      const std::uint32_t visits = edges.visits[e];
+      const bool counts = visits && !(edges.child[e] & kPending);
+      add(of_[0][first], visits, counts ? weights[1][second] : 0.0, edges.q[0][e]);
+      add(of_[1][second], visits, counts ? weights[0][first] : 0.0, edges.q[1][e]);
+    }
+  }
+
+  static void add(Tally& tally, std::uint32_t visits, double weight, float q) {
+    tally.visits += visits;
+    tally.weight += weight;
+    tally.sum += weight * static_cast<double>(q);
+  }
+
+  Tally small_[kSmall];
+  std::vector<Tally> large_;
+  Tally* of_[2];
+};
+
+double visited_prior(const Tally* seen, const std::uint32_t* words, std::uint32_t n) {
+  double mass = 0.0;
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (seen[i].visits) mass += static_cast<double>(decode_prior(words[i]));
+  return mass;
+}
+
+float tally_value(const Tally& tally, float fpu, const Range& range) {
+  return tally.weight > 0.0 ? range.of(static_cast<float>(tally.sum / tally.weight)) : fpu;
+}
+
+std::uint32_t select_outcome(const Graph& graph, const Settings& s, const Node& node, int player, float u,
+                             const Tally* seen, const Range& range, float& fpu) {
+  const std::uint32_t* words = graph.words(node, player);
+  const std::uint32_t n = node.outcomes[player];
+  fpu = first_play(s, node, player, s.fpu == FirstPlay::kReduction ? visited_prior(seen, words, n) : 0.0, range);
+  Best best;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const float q = tally_value(seen[i], fpu, range);
+    best.offer(ordered(score_of(q, u, decode_prior(words[i]), seen[i].visits)), words[i], i);
+  }
+  return best.index;
+}
+
+Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
+  const Tallies seen(graph, s, node);
+  const float u = exploration(s, node);
+  Pick pick{kUntried, 0, {0.0f, 0.0f}};
+  std::uint32_t chosen[2];
+  for (int p = 0; p < 2; ++p)
+    chosen[p] = select_outcome(graph, s, node, p, u, seen.of(p), ranges[p], pick.fpu[p]);
+  pick.pair = make_pair_word(chosen[0], chosen[1]);
+  if (!node.opened) return pick;
+  const Edges edges = graph.edges(node);
+  for (std::uint32_t e = 0; e < node.opened; ++e)
+    if (edges.pair[e] == pick.pair) {
+      pick.edge = e;
+      break;
+    }
+  return pick;
+}
+
+}  // namespace
+
+float first_play(const Settings& s, const Node& node, int player, double visited, const Range& range) {
+  if (s.fpu == FirstPlay::kZero) return 0.0f;
+  const double reduction = s.fpu == FirstPlay::kParent ? s.fpu_offset : s.fpu_offset * std::sqrt(visited);
+  return range.of(static_cast<float>(static_cast<double>(load(node.value[player])) - reduction));
+}
+
+OutcomeView view_outcomes(const Graph& graph, const Settings& s, const Node& node, int player, const Ranges& ranges) {
+  const Tallies tallies(graph, s, node);
+  const Tally* seen = tallies.of(player);
+  const std::uint32_t n = node.outcomes[player];
+  const bool active = acts(node.acting, player);
+  const std::uint32_t* words = active ? graph.words(node, player) : nullptr;
+  const double visited = active ? visited_prior(seen, words, n) : 0.0;
+  const float fpu = active ? first_play(s, node, player, visited, Range{}) : load(node.value[player]);
+  const float scaled_fpu = first_play(s, node, player, visited, ranges[player]);
+  const float u = exploration(s, node);
+  OutcomeView view;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    view.values.push_back(tally_value(seen[i], fpu, Range{}));
+    if (active)
+      view.scores.push_back(score_of(tally_value(seen[i], scaled_fpu, ranges[player]), u, decode_prior(words[i]),
+                                     seen[i].visits));
+  }
+  return view;
+}
+
+void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {
+  if (!node.opened) return;
+  const Edges edges = graph.edges(node);
+  for (std::uint32_t e = 0; e < node.opened; ++e) {
+    const NodeId id = edges.child[e] & ~kPending;
+    if (!id) continue;
+    const Node& child = graph.node(id);
+    if (load(child.status) < Status::kReady) continue;
+    edges.child[e] = id;
+    take_value(edges, e, child, s.discount);
+  }
+}
+
+Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges) {
+  if (settings.graph) refresh_edges(graph, settings, node);
+  return node.joint() ? select_joint(graph, settings, node, ranges)
+                      : select_single(graph, settings, node, ranges);
+}
+
+}  // namespace ramify

@@ -1,0 +1,42 @@
+"""Evaluators that need no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ramify.search.batch import Batch, Evaluation, NativeEvaluator
+
+
+class Uniform(NativeEvaluator):
+    """Every outcome equally likely, every position worth 0. Runs inside the core."""
+
+    rollouts = 0
+
+    def evaluate(self, batch: Batch) -> Evaluation:
+        return Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
+
+
+class Rollout(NativeEvaluator):
+    """Uniform priors; the value is the mean of ``games`` random games from the position. Runs inside the core."""
+
+    def __init__(self, games: int = 1) -> None:
+        if games < 1:
+            raise ValueError(f"a rollout needs at least one game, not {games}")
+        self.rollouts = games
+
+    def __repr__(self) -> str:
+        return f"Rollout({self.rollouts})"
+
+
+class Function:
+    """Any function from a batch to (logits, values), or to an Evaluation."""
+
+    def __init__(self, function: Callable[[Batch], Any]) -> None:
+        self.function = function
+
+    def evaluate(self, batch: Batch) -> Evaluation:
+        answer = self.function(batch)
+        return answer if isinstance(answer, Evaluation) else Evaluation(*answer)

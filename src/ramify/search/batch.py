@@ -1,0 +1,95 @@
+"""What goes to an evaluator and what comes back, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify._core import EvaluatorError
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Positions to evaluate. Observations are as the acting player sees them (player 0 where both act)."""
+
+    observations: NDArray[np.float32]  # [B, *game.observation_shape]
+    legal: NDArray[np.bool_]  # [B, 2, num_actions]
+    acting: NDArray[np.bool_]  # [B, 2]
+    keys: NDArray[np.uint64]  # [B]
+
+    def __len__(self) -> int:
+        return len(self.acting)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Logits and values per player. A turn-based evaluator may give one row each: read as the acting player's."""
+
+    logits: Any  # [B, 2, num_actions] or [B, num_actions]
+    values: Any  # [B, 2] or [B]
+
+
+@runtime_checkable
+class Evaluator(Protocol):
+    """Anything that evaluates a batch of positions."""
+
+    def evaluate(self, batch: Batch) -> Evaluation: ...
+
+
+class NativeEvaluator:
+    """An evaluator that the compiled core has built in; ``rollouts`` random games, or none for value 0."""
+
+    rollouts: int = 0
+
+
+@dataclass(frozen=True)
+class LatentOutput:
+    """What a latent model answers: one row per state asked for."""
+
+    latents: Sequence[Any]  # [B, ...], any array type
+    logits: Any  # as in Evaluation
+    values: Any
+    rewards: Any = None  # [B, 2], or [B] read as the player's who acted; None from ``initial``
+
+
+@runtime_checkable
+class LatentModel(Protocol):
+    """A game known only through a learned model (MuZero)."""
+
+    num_actions: int
+    acting: str  # "alternating", "single" or "both"
+
+    def initial(self, observations: NDArray[np.float32]) -> LatentOutput: ...
+    def recurrent(self, latents: Any, actions: NDArray[np.int32]) -> LatentOutput:
+        """Actions are [B], or [B, 2] where both act."""
+        ...
+
+
+def per_player(
+    given: Any, rows: int, acting: NDArray[np.bool_], *, what: str, actions: int | None, zero_sum: bool
+) -> NDArray[np.float32]:
+    """Evaluator output as float32 [rows, 2] or [rows, 2, actions]; raises EvaluatorError on any other shape.
+
+    One row per position is the acting player's; the other player's value is its negative where ``zero_sum``, else 0.
+    """
+    try:
+        array = np.ascontiguousarray(given, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise EvaluatorError(f"{what} cannot be read as numbers: {error}") from error
+    tail = () if actions is None else (actions,)
+    if array.shape == (rows, 2, *tail):
+        return array
+    if array.shape != (rows, *tail):
+        wanted = f"[{rows}, 2{', ' + str(actions) if actions else ''}]"
+        short = f"[{rows}{', ' + str(actions) if actions else ''}]"
+        raise EvaluatorError(f"{what} must have shape {wanted} or {short}, not {list(array.shape)}")
+    if acting.all(axis=1).any():
+        raise EvaluatorError(f"{what} must be given per player where both act: shape [{rows}, 2, ...]")
+    if actions is not None:
+        return np.ascontiguousarray(np.repeat(array[:, None], 2, axis=1))
+    other = -array if zero_sum else np.zeros_like(array)
+    return np.ascontiguousarray(np.where(acting, array[:, None], other[:, None]), dtype=np.float32)

@@ -1,0 +1,82 @@
+"""Everything a search can be told, with defaults and ranges: the one place that states them."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+
+class SearchConfig(BaseModel):
+    """Settings of a search; frozen. An unknown or impossible setting raises a ``ValueError`` that names it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    simulations: int = Field(800, ge=1, description="descents per run; on a fresh root the first evaluates the root")
+    max_evaluations: int | None = Field(None, ge=1, description="stop after so many rows given to the evaluator")
+    max_seconds: float | None = Field(None, gt=0, description="stop after so much time")
+    stop_early: bool = Field(False, description="stop when the most visited action can no longer change")
+
+    c_puct: float = Field(1.0, ge=0, description="weight of exploration")
+    c_base: float | None = Field(None, gt=0, description="c grows by ln((N + c_base + 1) / c_base); None: constant")
+    parent_visits: Literal["node", "edges"] = Field("node", description="what N counts in the exploration term")
+    fpu: Literal["zero", "parent", "reduction"] = Field("zero", description="what an untried outcome is worth")
+    fpu_offset: float = Field(0.1, ge=0, description="how far below the parent's value, for fpu parent and reduction")
+    discount: float = Field(1.0, gt=0, le=1, description="weight of the next value against the reward")
+    opponent_weights: Literal["conditional", "prior", "visits", "blended"] = Field(
+        "conditional",
+        description="how a simultaneous player weighs the other's responses (options D, A, B, C)",
+    )
+    normalize: Literal["none", "minmax", "remaining"] = Field("none", description="scale of values in selection")
+    selection: Literal["puct"] = Field("puct", description="selection rule")
+
+    graph: bool = Field(False, description="share nodes between equal positions")
+    canonical: bool = Field(False, description="with graph: share nodes between symmetric positions too")
+    short_circuit: bool = Field(False, description="with graph: do not descend into a child known better than the edge")
+    max_nodes: int | None = Field(None, ge=1, le=2**31, description="bound on the graph; when full it stops growing")
+
+    noise_alpha: float = Field(0.3, gt=0, description="shape of the Dirichlet noise at the root")
+    noise_fraction: float = Field(0.0, ge=0, le=1, description="share of noise in the root's priors")
+
+    batch: int = Field(1, ge=1, le=65536, description="leaves of one search evaluated together")
+    max_in_flight: float = Field(0.25, gt=0, le=1, description="bound on those leaves, as a share of the root's visits")
+    threads: int = Field(1, ge=1, le=256, description="threads that search one graph, or many searches, together")
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ValueError(_explain(error)) from None
+
+    @field_validator("simulations", "batch", "threads", "max_nodes", "max_evaluations", mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        if isinstance(value, bool):
+            raise ValueError("must be a whole number, not True or False")
+        return value
+
+    def replace(self, **changes: Any) -> SearchConfig:
+        """A copy with some settings changed."""
+        return SearchConfig(**{**self.model_dump(), **changes})
+
+
+def _explain(error: ValidationError) -> str:
+    known = list(SearchConfig.model_fields)
+    lines = []
+    for problem in error.errors():
+        name = str(problem["loc"][0]) if problem["loc"] else "?"
+        if problem["type"] == "extra_forbidden":
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            lines.append(f"there is no search setting {name!r}{hint}")
+        else:
+            text = problem["msg"].removeprefix("Value error, ")
+            lines.append(f"search setting {name}={problem['input']!r}: {text[0].lower()}{text[1:]}")
+    return "; ".join(lines)
+
+
+def seconds_left(limit: float | None, used: float) -> float:
+    """Time still allowed; infinite without a limit."""
+    return math.inf if limit is None else limit - used

@@ -1,0 +1,299 @@
+"""Driving the engine: budgets, batches, evaluators, interruption."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ramify import _core
+from ramify.games import Game, IllegalAction, State
+from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
+from ramify.search.config import SearchConfig, seconds_left
+from ramify.search.result import Path, Report, SearchResult
+from ramify.search.source import LatentSource, RulesSource, Source
+from ramify.search.trace import log_run, trace_simulations, wants_trace
+
+NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
+EARLY_CHUNK = 64  # simulations between two looks at whether the best action can still change
+
+
+class Budget:
+    """What a run may still spend."""
+
+    def __init__(self, config: SearchConfig) -> None:
+        self.config = config
+        self.start = time.perf_counter()
+
+    def simulations(self, stats: dict[str, int]) -> int:
+        """Simulations left, given those made; 0 when any limit is reached."""
+        if stats["simulations"] and self.seconds() <= 0:
+            return 0
+        left = self.config.simulations - stats["simulations"]
+        if self.config.max_evaluations is not None:
+            left = min(left, self.config.max_evaluations - stats["evaluations"])
+        return max(0, left)
+
+    def seconds(self) -> float:
+        return seconds_left(self.config.max_seconds, self.elapsed())
+
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.start
+
+
+def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None) -> Source:
+    """The answers for a game with an evaluator, or for a latent model."""
+    if hasattr(game, "recurrent"):
+        if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
+            raise TypeError("a latent model evaluates itself: a Searcher on it takes no other evaluator")
+        return LatentSource(cast(LatentModel, game))
+    if not hasattr(type(game), "initial_state"):
+        raise TypeError(f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}")
+    if evaluator is None or isinstance(evaluator, NativeEvaluator):
+        return RulesSource(cast(Game, game), None)
+    if not hasattr(evaluator, "evaluate"):
+        raise TypeError(f"{type(evaluator).__name__} is no evaluator: it has no method evaluate(batch)")
+    return RulesSource(cast(Game, game), evaluator)
+
+
+def check_state(state: object) -> None:
+    """Raise a TypeError unless this is a state."""
+    if not hasattr(type(state), "legal_actions"):
+        raise TypeError(f"a search needs a state, not {type(state).__name__}")
+
+
+def decided(report: Report, left: int) -> bool:
+    """Whether no sequence of ``left`` more visits can change any player's most visited outcome."""
+    if not report["ready"]:
+        return False
+    for player in (0, 1):
+        counts = np.sort(report["edge_visits"].sum(axis=1 - player))
+        if len(counts) > 1 and counts[-1] - counts[-2] <= left:
+            return False
+    return True
+
+
+class Searcher:
+    """Searches positions of one game with one evaluator, and keeps the graph from move to move.
+
+    ``run(state)`` goes on from the present graph if ``state`` is its root (after ``advance``, or a second run on the
+    same state) and starts afresh otherwise. ``simulations`` counts new descents, whatever the graph already holds.
+    """
+
+    def __init__(
+        self,
+        game: Game | LatentModel,
+        evaluator: Evaluator | NativeEvaluator | None = None,
+        config: SearchConfig | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.game = game
+        self.evaluator = evaluator
+        self.config = config if config is not None else SearchConfig()
+        self.seed = seed
+        self._source = make_source(game, evaluator)
+        self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
+        if evaluator is None and isinstance(self._source, RulesSource):
+            self._native = NativeEvaluator()
+        self._search: _core.Search | None = None
+        self._root: State | None = None
+        self._runs = 0
+        self._generation = 0
+
+    def run(self, state: State) -> SearchResult:
+        """Search from ``state`` within the config's limits. Ctrl-C ends it early with what was found so far."""
+        self._check(state)
+        if self._search is None or self._root is None or self._root.key != state.key:  # another position
+            self._search = self._source.new_search(state, self.config)
+            self._root = state.copy()
+            self._source.begin([self._root])
+        self._generation += 1
+        search, budget = self._search, Budget(self.config)
+        search.begin(self._next_seed())
+        interrupted = False
+        try:
+            if wants_trace(self.config):
+                trace_simulations(search, state, lambda count: self._drive(search, budget, count))
+            else:
+                self._drive(search, budget, None)
+        except KeyboardInterrupt:
+            search.cancel()
+            if not search.report([])["ready"]:
+                raise
+            interrupted = True
+        except BaseException:
+            search.cancel()
+            raise
+        return self._result(search, state, budget, interrupted)
+
+    def run_many(self, states: Sequence[State]) -> list[SearchResult]:
+        """Independent searches with shared batches: one result per state."""
+        for state in states:
+            self._check(state)
+        if not states:
+            return []
+        config = self.config.replace(threads=1)
+        self.reset()  # the model's latent states will be those of the new searches
+        searches = [self._source.new_search(state, config) for state in states]
+        self._source.begin(states)
+        for search in searches:
+            search.begin(self._next_seed())
+        budget = Budget(config)
+        group = _core.Group(self.config.threads)
+        interrupted = False
+        try:
+            self._drive_many(group, searches, budget)
+        except KeyboardInterrupt:
+            for search in searches:
+                search.cancel()
+            if not all(search.report([])["ready"] for search in searches):
+                raise
+            interrupted = True
+        except BaseException:
+            for search in searches:
+                search.cancel()
+            raise
+        return [
+            self._result(search, state, budget, interrupted, own=False)
+            for search, state in zip(searches, states, strict=True)
+        ]
+
+    def advance(self, *actions: int) -> None:
+        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest."""
+        if self._search is None or self._root is None:
+            raise ValueError("nothing to advance: run a search first")
+        root, state = self._root, self._root.copy()
+        state.apply(*actions)  # raises IllegalAction and leaves everything as it was
+        self._generation += 1
+        self._root = state
+        if state.is_over:
+            self._search = None
+            return
+        joint = [-1, -1]
+        for player, action in zip(root.acting, actions, strict=True):
+            representatives, index = root.outcomes(player)  # the graph knows one action per outcome
+            joint[player] = int(representatives[index[int(action)]])
+        self._search.advance(joint[0], joint[1])
+
+    def reset(self) -> None:
+        """Forget the graph: the next run starts afresh."""
+        self._generation += 1
+        self._search = self._root = None
+
+    # --- inside ---
+
+    def _check(self, state: State) -> None:
+        check_state(state)
+        if isinstance(self._source, RulesSource) and state.game != self.game:
+            raise ValueError(f"this searcher is for {self.game!r}; the state belongs to {state.game!r}")
+        if state.is_over:
+            raise IllegalAction(f"the game is over; there is nothing to search in\n{state}")
+
+    def _next_seed(self) -> int:
+        self._runs += 1
+        return (self.seed * 0x9E3779B97F4A7C15 + self._runs) & (2**64 - 1)
+
+    def _drive(self, search: _core.Search, budget: Budget, count: int | None) -> None:
+        """Run until the budget is spent, or for ``count`` simulations."""
+        stop_at = None if count is None else search.stats["simulations"] + count
+        while True:
+            stats = search.stats
+            left = budget.simulations(stats)
+            if stop_at is not None:
+                left = min(left, stop_at - stats["simulations"])
+            if left <= 0 or (self.config.stop_early and decided(search.report([]), left)):
+                return
+            if self.config.stop_early:
+                left = min(left, EARLY_CHUNK)
+            if self._native is not None:
+                seconds = min(NATIVE_SECONDS, budget.seconds())
+                search.run_native(self._native.rollouts, self.seed, left, seconds)
+            else:
+                self._batch(search, left)
+
+    def _batch(self, search: _core.Search, left: int) -> None:
+        rows = search.collect(self.config.batch, left)
+        if rows:
+            search.write(self._source.arrays(max(rows, self.config.batch)), 0)
+            logits, values, rewards = self._source.answer([rows])
+            search.absorb(logits, values, 0, rewards)
+
+    def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
+        if self._native is not None:
+            self._drive_many_native(group, searches, budget, self._native.rollouts)
+            return
+        arrays = self._source.arrays(self.config.batch * len(searches))
+        while True:
+            left = [budget.simulations(search.stats) for search in searches]
+            if not any(left):
+                return
+            rows = group.gather(searches, self.config.batch, left, arrays)
+            if any(rows):
+                logits, values, rewards = self._source.answer(rows)
+                group.absorb(searches, rows, logits, values, rewards)
+
+    def _drive_many_native(
+        self, group: _core.Group, searches: list[_core.Search], budget: Budget, rollouts: int
+    ) -> None:
+        share = max(1, min(self.config.simulations, 4096))
+        while True:
+            left = [budget.simulations(search.stats) for search in searches]
+            busy = [search for search, n in zip(searches, left, strict=True) if n > 0]
+            if not busy:
+                return
+            count = min(share, min(n for n in left if n > 0))
+            group.run_native(busy, rollouts, self.seed, count, math.inf)
+
+    def _result(
+        self, search: _core.Search, state: State, budget: Budget, interrupted: bool, own: bool = True
+    ) -> SearchResult:
+        elapsed = budget.elapsed()
+        stats: dict[str, Any] = {
+            **search.stats,
+            "seconds": elapsed,
+            "seed": self.seed,
+            "interrupted": interrupted,
+        }
+        line = [_actions(joint) for joint in search.principal_variation()]
+        result = SearchResult.from_report(
+            search.report([]),
+            num_actions=self._source.num_actions,
+            principal_variation=line,
+            stats=stats,
+            _state=state.copy(),
+            _look=self._looker(search, own),
+        )
+        log_run(self._source.name, result)
+        return result
+
+    def _looker(self, search: _core.Search, own: bool) -> Callable[[Path], Report]:
+        generation = self._generation
+
+        def look(path: Path) -> Report:
+            if own and self._generation != generation:
+                raise ValueError("the searcher has moved on; look at a result before the next run or advance")
+            return search.report(path)
+
+        return look
+
+
+def _actions(joint: tuple[int, int]) -> Any:
+    played = tuple(action for action in joint if action >= 0)
+    return played if len(played) == 2 else played[0]
+
+
+def search(
+    state: State,
+    evaluator: Evaluator | NativeEvaluator | None = None,
+    simulations: int = 800,
+    seed: int = 0,
+    **settings: Any,
+) -> SearchResult:
+    """Search one position: a Searcher for a single run. Settings are those of SearchConfig."""
+    check_state(state)
+    config = SearchConfig(simulations=simulations, **settings)
+    return Searcher(state.game, evaluator, config, seed=seed).run(state)
