@@ -506,7 +506,9 @@ def test_keys_are_the_same_in_every_process():
         assert int(run.stdout) == here
 
 
-@pytest.mark.parametrize("value", [object(), lambda: 0, (1, object()), np.array([None])], ids=str)
+@pytest.mark.parametrize(
+    "value", [object(), lambda: 0, (1, object()), np.array([None])], ids=["object", "function", "tuple", "array"]
+)
 def test_values_without_a_stable_form_are_refused(value):
     with pytest.raises(TypeError, match="no stable key"):
         stable_key(value)
