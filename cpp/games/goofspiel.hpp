@@ -59,11 +59,13 @@ class Goofspiel {
     return returns(s);
   }
 
-  Key key(const State& s) const { return key_of(s, 0); }
-  std::pair<Key, int> canonical(const State& s) const {
-    const Key own = key_of(s, 0), swapped = key_of(s, 1);
-    return swapped < own ? std::pair{swapped, 1} : std::pair{own, 0};
+  // Hands say the turn, and of the points only the lead matters, if anything: 48 bits that no other position has.
+  Key key(const State& s) const {
+    const Key hands = s.hands[0] | static_cast<Key>(s.hands[1]) << 16;
+    const auto lead = static_cast<std::uint16_t>(win_ ? s.points[0] - s.points[1] : 0);
+    return zobrist(domain_, hands | static_cast<Key>(lead) << 32);
   }
+
 
   void observe(const State& s, int player, float* out) const;
   std::vector<Symmetry> symmetries() const;
@@ -98,13 +100,6 @@ class Goofspiel {
     const std::size_t winner = joint[1] > joint[0];
     s.points[winner] = static_cast<std::uint16_t>(s.points[winner] + worth);
     return winner == 0 ? worth : -worth;
-  }
-
-  // Hands say the turn, and of the points only the lead matters, if anything: 48 bits that no other position has.
-  Key key_of(const State& s, std::size_t first) const {
-    const Key hands = s.hands[first] | static_cast<Key>(s.hands[1 - first]) << 16;
-    const auto lead = static_cast<std::uint16_t>(win_ ? s.points[first] - s.points[1 - first] : 0);
-    return zobrist(domain_, hands | static_cast<Key>(lead) << 32);
   }
 
   std::uint16_t read_hand(const Value& cards) const;

@@ -53,10 +53,10 @@ def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator
     if not hasattr(type(game), "initial_state"):
         raise TypeError(f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}")
     if evaluator is None or isinstance(evaluator, NativeEvaluator):
-        return RulesSource(cast(Game, game), None)
+        return RulesSource(game, None)
     if not hasattr(evaluator, "evaluate"):
         raise TypeError(f"{type(evaluator).__name__} is no evaluator: it has no method evaluate(batch)")
-    return RulesSource(cast(Game, game), evaluator)
+    return RulesSource(game, evaluator)
 
 
 def check_state(state: object) -> None:
