@@ -96,6 +96,15 @@ def test_one_game_in_detail(run) -> None:
     assert "9 actions, observation 2 x 3 x 3" in out
 
 
+def test_games_from_elsewhere_are_named_and_shown(run) -> None:
+    assert "openspiel:NAME" in run("games")[1]
+    code, out, _ = run("games", "openspiel:breakthrough", "rows=6", "columns=4", "--json")
+    assert code == 0
+    data = json.loads(out)
+    assert data["name"] == "openspiel:breakthrough"
+    assert {"rows": 6, "columns": 4}.items() <= {row["name"]: row["value"] for row in data["parameters"]}.items()
+
+
 @pytest.mark.parametrize("name", _core.game_names())
 def test_every_game_can_be_shown(run, name: str) -> None:
     code, out, _ = run("games", name)
