@@ -57,7 +57,9 @@ FloatArray apply(AnyState& state, const nb::args& actions) {
   std::vector<Action> list;
   for (nb::handle item : actions) {
     Action action = 0;
-    if (PyBool_Check(item.ptr()) || !PyIndex_Check(item.ptr()) || !nb::try_cast(nb::int_(item), action))
+    const auto number = nb::steal<nb::object>(PyNumber_Index(item.ptr()));
+    if (!number.is_valid()) PyErr_Clear();  // no whole number, such as an array of several: one error for all of them
+    if (PyBool_Check(item.ptr()) || !number.is_valid() || !nb::try_cast(number, action))
       throw IllegalAction("an action is a whole number, not " + std::string(nb::repr(item).c_str()));
     list.push_back(action);
   }

@@ -148,6 +148,7 @@ nb::dict to_python(const SearchStats& s) {
   d["short_circuits"] = s.short_circuits;
   d["collisions"] = s.collisions;
   d["terminals"] = s.terminals;
+  d["cycles"] = s.cycles;
   d["full"] = s.full;
   d["max_depth"] = s.max_depth;
   d["bytes"] = s.bytes;

@@ -1,5 +1,9 @@
 # Every native game: "header-under-cpp RulesClass". Adding a game is one file in cpp/games and one line here.
 set(RAMIFY_GAMES
-  "games/tictactoe.hpp TicTacToe"
+  "games/connect_four.hpp ConnectFour"
+  "games/goofspiel.hpp Goofspiel"
+  "games/hex.hpp Hex"
+  "games/matrix.hpp Matrix"
   "games/pyrat/pyrat.hpp PyRat"
+  "games/tictactoe.hpp TicTacToe"
 )

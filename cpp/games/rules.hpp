@@ -36,8 +36,9 @@ struct Joint {
   constexpr Action operator[](int player) const { return of[static_cast<std::size_t>(player)]; }
 };
 
-// A map of the game onto itself. The transformed state's observation is `new[i] = old[observation[i]]`, an action a
-// becomes `actions[a]`, and players change places if `swaps_players`.
+// A map of the game onto itself: an action a becomes `actions[a]`, and players change places if `swaps_players`. What a
+// player saw, its image sees as `new[i] = old[observation[i]]`: where players change places, player 1 of the image sees
+// what player 0 saw.
 struct Symmetry {
   std::string name;
   std::vector<std::int32_t> observation;
@@ -74,7 +75,7 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   std::vector<Symmetry> symmetries() and State transform(state, k)    symmetry 0 is the identity.
 //       Left out: only the identity.
 //   std::pair<Key, int> canonical(state)   the least key among the symmetric images, and the symmetry that leads there.
-//       Left out: the key itself and symmetry 0.
+//       Never one that swaps the players. Left out: the key itself and symmetry 0.
 //   Rewards returns(state)                 what an explicit position (from parse) has already paid. Left out: 0, 0.
 //   std::string_view R::notation           the field that `game.state("...")` fills. Left out: no such short form.
 //   Key history_key(state)                 as key, but also equal only for equal repetition histories.

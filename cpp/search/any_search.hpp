@@ -41,6 +41,7 @@ struct SearchStats {
   std::int64_t short_circuits = 0;  // descents that stopped at a child known better than the edge
   std::int64_t collisions = 0;      // descents cancelled because their leaf was already being evaluated
   std::int64_t terminals = 0;       // descents that ended in a finished game
+  std::int64_t cycles = 0;          // descents that met a node of their own path again
   std::int64_t full = 0;            // descents that could not expand because the graph is full
   std::int32_t max_depth = 0;
   std::uint32_t nodes = 0;

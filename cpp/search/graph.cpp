@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace ramify {
 
 Graph::Graph(bool shared, std::uint32_t max_nodes, int threads)
-    : shared_(shared), locked_(threads > 1), max_nodes_(max_nodes) {
+    : shared_(shared), locked_(threads > 1), max_nodes_(max_nodes ? max_nodes : std::numeric_limits<std::uint32_t>::max()) {
   for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_);
   clear();
 }
@@ -15,6 +16,7 @@ void Graph::clear() {
   table_.clear();
   arena_.clear();
   for (Allocator& allocator : allocators_) allocator.reset();
+  count_ = 0;
   terminal_ = create(0, 0);
   node(terminal_).status = Status::kTerminal;
   count_ = 0;  // the terminal node is nobody's position
@@ -27,16 +29,24 @@ std::size_t Graph::bytes() const {
 }
 
 NodeId Graph::create(int thread, Key key) {
+  if (count_.fetch_add(1, std::memory_order_relaxed) >= max_nodes_) {  // first reserve, so that threads cannot overshoot
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    return 0;
+  }
   const NodeId id = allocators_[static_cast<std::size_t>(thread)].allocate(kNodeWords);
   Node* fresh = new (arena_.at<Node>(id)) Node{};
   fresh->key = key;
-  count_.fetch_add(1, std::memory_order_relaxed);
   return id;
 }
 
-NodeId Graph::share(int thread, Key key) {
-  if (!shared_) return full() ? 0 : create(thread, key);
-  return table_.find_or_create(key, locked_, [&] { return full() ? NodeId{0} : create(thread, key); });
+NodeId Graph::share(int thread, Key key, bool& found) {
+  found = false;
+  if (!shared_) return create(thread, key);
+  found = true;
+  return table_.find_or_create(key, locked_, [&] {
+    found = false;
+    return create(thread, key);
+  });
 }
 
 void Graph::give_words(int thread, Node& node) {

@@ -87,14 +87,14 @@ class Graph {
     return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
   }
 
-  bool full() const { return max_nodes_ && count_.load(std::memory_order_relaxed) >= max_nodes_; }
+  bool full() const { return count_.load(std::memory_order_relaxed) >= max_nodes_; }
   std::uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   std::size_t bytes() const;
 
   // A node outside the table; 0 when the graph is full.
   NodeId create(int thread, Key key);
-  // The node of that key, made if need be; 0 when there is none and the graph is full.
-  NodeId share(int thread, Key key);
+  // The node of that key, made if need be (`found` says which); 0 when there is none and the graph is full.
+  NodeId share(int thread, Key key, bool& found);
   // Room for the words of a node's outcomes, which the caller fills. Only for a node nobody else can select from yet.
   void give_words(int thread, Node& node);
   // Puts the best word of those not tried into place `opened`.

@@ -12,6 +12,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <thread>
 #include <utility>
 
 #include "base/arena.hpp"
@@ -143,8 +144,8 @@ class NodeLock {
  public:
   NodeLock(Node& node, bool needed) : lock_(needed ? &node.lock : nullptr) {
     if (lock_)
-      while (__atomic_exchange_n(lock_, std::uint8_t{1}, __ATOMIC_ACQUIRE))
-        while (__atomic_load_n(lock_, __ATOMIC_RELAXED)) pause();
+      for (int spins = 0; __atomic_exchange_n(lock_, std::uint8_t{1}, __ATOMIC_ACQUIRE);)
+        while (__atomic_load_n(lock_, __ATOMIC_RELAXED)) wait(spins++);
   }
   ~NodeLock() { unlock(); }
   NodeLock(const NodeLock&) = delete;
@@ -155,7 +156,9 @@ class NodeLock {
   }
 
  private:
-  static void pause() {
+  static void wait(int spins) {
+    constexpr int kPatience = 64;  // then the holder was probably interrupted: let it run
+    if (spins > kPatience) return std::this_thread::yield();
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)

@@ -38,7 +38,6 @@ class Search final : public AnySearch {
 
   void begin(std::uint64_t seed) override {
     noise_ = Rng(seed, 0x6e6f697365);
-    base_ = SearchStats{};
     for (auto& worker : workers_) worker->stats = SearchStats{};
     bounds_ = Bounds{};
     if (graph_.node(root_).status == Status::kReady) write_root_priors();
@@ -122,6 +121,9 @@ class Search final : public AnySearch {
   Arrival enter(Worker& worker, NodeId child, std::uint32_t edge_visits, bool& stop);
   Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const;
   void set_ranges(const Cursor& cursor, Ranges& ranges) const;
+  static bool on_path(const std::vector<Step>& path, NodeId node) {
+    return std::any_of(path.begin(), path.end(), [node](const Step& step) { return step.node == node; });
+  }
   bool claim(Node& node);
   void prepare(Worker& worker, Node& node);
   void keep_leaf(Worker& worker);
@@ -159,7 +161,6 @@ class Search final : public AnySearch {
   Bounds bounds_;
   std::mutex bounds_mutex_;
   std::atomic<std::int32_t> next_slot_{0};
-  SearchStats base_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ThreadPool> pool_;
 };
@@ -217,10 +218,10 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
   NodeLock lock(node, threaded());
   const std::uint32_t known = graph_.edges(node).child[edge] & ~kPending;
   if (known) return known;  // another thread was faster
-  const std::uint32_t before = graph_.count();
-  const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key);
+  bool found = false;
+  const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found);
   if (!child) return 0;
-  if (!over && settings_.graph && graph_.count() == before) ++worker.stats.transpositions;
+  worker.stats.transpositions += found;
   graph_.set_reward(worker.index, node, edge, rewards);
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
   graph_.edges(node).child[edge] = child | (ready ? 0 : kPending);
@@ -309,6 +310,10 @@ typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::
   if (status != Status::kReady) {
     if (claim(node)) return Arrival::kLeaf;
     if (load(node.status) != Status::kReady) return Arrival::kCollision;
+  }
+  if (settings_.graph && on_path(worker.path, child)) {  // keys should forbid it; a game's author may have erred
+    ++worker.stats.cycles;
+    return Arrival::kDone;
   }
   if (settings_.short_circuit && settings_.graph) {
     const NodeLock lock(node, threaded());

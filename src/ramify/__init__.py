@@ -1,7 +1,18 @@
 """Neural-guided search in games: turn-based, simultaneous and learned, with one compiled engine."""
 
 from ramify import evaluators
-from ramify.games import Game, IllegalAction, InvalidInput, State, games, make, register
+from ramify.games import (
+    BrokenGame,
+    Game,
+    IllegalAction,
+    InvalidInput,
+    PythonGame,
+    State,
+    check_game,
+    games,
+    make,
+    register,
+)
 from ramify.search import (
     Batch,
     Evaluation,
@@ -17,16 +28,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch",
+    "BrokenGame",
     "Evaluation",
     "Evaluator",
     "EvaluatorError",
     "Game",
     "IllegalAction",
     "InvalidInput",
+    "PythonGame",
     "SearchConfig",
     "SearchResult",
     "Searcher",
     "State",
+    "check_game",
     "evaluators",
     "games",
     "make",

@@ -1,5 +1,7 @@
 """The compiled core of ramify: games and search."""
 
+from collections.abc import Sequence
+
 import numpy
 from numpy.typing import NDArray
 
@@ -14,6 +16,9 @@ class InvalidInput(ValueError):
     pass
 
 class IllegalAction(ValueError):
+    pass
+
+class EvaluatorError(RuntimeError):
     pass
 
 hooks: dict[str, Callable[..., Any]]
@@ -183,3 +188,61 @@ def make_game(name: str, params: dict[str, Any]) -> Game: ...
 
 def game_params(name: str) -> list[tuple[str, Any, str]]:
     """(name, default, meaning) of every parameter."""
+
+class Search:
+    """One search; ramify.Searcher drives it."""
+
+    def begin(self, seed: int) -> None: ...
+
+    def collect(self, leaves: int, simulations: int) -> int:
+        """Descend until that many leaves await evaluation; returns how many do."""
+
+    def write(self, batch: dict[str, Any], row: int) -> None: ...
+
+    def absorb(self, logits: NDArray[Any], values: NDArray[Any], row: int, rewards: NDArray[Any] | None = None) -> None: ...
+
+    def cancel(self) -> None: ...
+
+    def run_native(self, rollouts: int, seed: int, simulations: int, seconds: float) -> int: ...
+
+    def report(self, path: list[tuple[int, int]]) -> dict[str, Any]: ...
+
+    @property
+    def last_path(self) -> list[tuple[int, int]]:
+        """The actions of the last descent."""
+
+    def principal_variation(self) -> list[tuple[int, int]]: ...
+
+    def advance(self, first: int, second: int) -> bool: ...
+
+    @property
+    def stats(self) -> dict[str, int]: ...
+
+    @property
+    def root_key(self) -> int: ...
+
+    @property
+    def needs_python(self) -> bool: ...
+
+class Group:
+    """Threads that work on many searches at once."""
+
+    def __init__(self, threads: int) -> None: ...
+
+    def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], batch: dict[str, Any]) -> list[int]: ...
+
+    def absorb(self, searches: list[Search], rows: Sequence[int], logits: NDArray[Any], values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None: ...
+
+    def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: int, seconds: float) -> int: ...
+
+def make_search(state: State, settings: dict[str, Any]) -> Search: ...
+
+def make_python_search(state: Any, settings: dict[str, Any]) -> Search: ...
+
+def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], second: Sequence[int], settings: dict[str, Any]) -> Search: ...
+
+def round_prior(prior: float) -> float:
+    """The prior as the engine keeps it, in 16 bits."""
+
+def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
+    """The engine's own softmax."""

@@ -124,8 +124,8 @@ def test_the_image_is_observed_through_the_permutation(size):
             image = state.transform(k)
             for player in (0, 1):
                 wanted = state.observation(player).ravel()[symmetry.observation]
-                assert (image.observation(player).ravel() == wanted).all()
                 mine = 1 - player if symmetry.swaps_players else player
+                assert (image.observation(mine).ravel() == wanted).all()
                 # Outcomes are classes of actions, so they map as sets do.
                 classes = {symmetry.actions[a] for a in state.outcomes(player)[0]}
                 assert classes == set(image.outcomes(mine)[0])

@@ -61,7 +61,7 @@ def test_muzero_avoids_actions_without_prior(start):
 
 def test_muzero_knows_legal_actions_at_the_root_only():
     class Restricted(Ladder):
-        def legal_actions(self, player):  # noqa: ARG002
+        def legal_actions(self, player):
             return np.array([0, 2], dtype=np.int32)
 
     search = muzero.Search(Restricted(), RulesModel(Ladder(), HashEvaluator(0)), MUZERO)

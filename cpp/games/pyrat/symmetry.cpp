@@ -45,15 +45,10 @@ constexpr std::array<Turn, 8> kTurns{{{"identity", false, false, false},
 int count_turns(int width, int height) { return width == height ? 8 : 4; }
 
 // Where each plane's content goes; see PyRat::observe.
-int plane_image(int plane, const Turn& turn, bool swaps) {
-  if (plane >= 3 && plane < 11) {
-    const int first = plane < 7 ? 3 : 7;
-    return first + turn.direction(plane - first);
-  }
-  constexpr std::array<std::pair<int, int>, 3> kOwnAndOther{{{0, 1}, {11, 12}, {13, 14}}};
-  for (const auto& [own, other] : kOwnAndOther)
-    if (swaps && (plane == own || plane == other)) return own + other - plane;
-  return plane;
+int plane_image(int plane, const Turn& turn) {
+  if (plane < 3 || plane >= 11) return plane;  // a viewer who changes seats still sees itself first
+  const int first = plane < 7 ? 3 : 7;
+  return first + turn.direction(plane - first);
 }
 
 Symmetry make_symmetry(const Turn& turn, bool swaps, int planes, int width, int height) {
@@ -65,7 +60,7 @@ Symmetry make_symmetry(const Turn& turn, bool swaps, int planes, int width, int 
   symmetry.observation.resize(static_cast<std::size_t>(planes * cells));
   for (int plane = 0; plane < planes; ++plane)
     for (int cell = 0; cell < cells; ++cell)
-      symmetry.observation[static_cast<std::size_t>(plane_image(plane, turn, swaps) * cells +
+      symmetry.observation[static_cast<std::size_t>(plane_image(plane, turn) * cells +
                                                     turn.cell(cell, width, height))] = plane * cells + cell;
   for (int direction = 0; direction < kDirections; ++direction) symmetry.actions.push_back(turn.direction(direction));
   symmetry.actions.push_back(kStay);

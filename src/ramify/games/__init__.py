@@ -2,16 +2,34 @@
 
 from ramify._core import IllegalAction, InvalidInput
 from ramify.games import pyrat as pyrat
+from ramify.games.broken import BrokenGame
+from ramify.games.check import check_game
 from ramify.games.native import restore_game, restore_state, state_attribute
+from ramify.games.openspiel import load as _load_openspiel
 from ramify.games.protocol import Game, State, Symmetry
+from ramify.games.python_game import PythonGame
+from ramify.games.python_state import PythonState
 from ramify.games.registry import games, make, presets, register, register_family, register_presets
+from ramify.games.report import Problem, Report
+from ramify.games.stable import stable_key
+from ramify.games.symmetry import PythonSymmetry, cell_symmetry, square_symmetries
+
+register_family("openspiel", _load_openspiel)
 
 __all__ = [
+    "BrokenGame",
     "Game",
     "IllegalAction",
     "InvalidInput",
+    "Problem",
+    "PythonGame",
+    "PythonState",
+    "PythonSymmetry",
+    "Report",
     "State",
     "Symmetry",
+    "cell_symmetry",
+    "check_game",
     "games",
     "make",
     "presets",
@@ -20,5 +38,7 @@ __all__ = [
     "register_presets",
     "restore_game",
     "restore_state",
+    "square_symmetries",
+    "stable_key",
     "state_attribute",
 ]

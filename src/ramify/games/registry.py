@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ramify import _core
 from ramify.games.protocol import Game
@@ -17,19 +17,30 @@ _families: dict[str, Callable[[str, dict[str, Any]], Game]] = {}
 _presets: dict[str, dict[str, dict[str, Any]]] = {}
 
 
-def register(name: str) -> Callable[[F], F]:
-    """Class decorator: make a game written in Python available as ``make(name, ...)``."""
+@overload
+def register(name: F) -> F: ...
+@overload
+def register(name: str | None = None) -> Callable[[F], F]: ...
+def register(name: str | Factory | None = None) -> Any:
+    """Class decorator: make a game written in Python available as ``make(name, ...)``.
+
+    ``@register`` alone takes the name from the class. Registering a name again replaces the game, as happens
+    when a notebook cell runs twice; names of native games are taken.
+    """
+    if callable(name):
+        return _register(name, getattr(name, "name", None))
+    return lambda factory: _register(factory, getattr(factory, "name", None) if name is None else name)
+
+
+def _register(factory: F, name: Any) -> F:
     if not isinstance(name, str) or not name or ":" in name:
         raise ValueError(f"a game's name is a text without ':', not {name!r}")
-
-    def add(factory: F) -> F:
-        if name in _core.game_names():
-            raise ValueError(f"{name!r} is a native game; choose another name")
+    if name in _core.game_names():
+        raise ValueError(f"{name!r} is a native game; choose another name")
+    if isinstance(factory, type):
         factory.name = name  # type: ignore[attr-defined]  # the class learns the name it is known by
-        _python_games[name] = factory
-        return factory
-
-    return add
+    _python_games[name] = factory
+    return factory
 
 
 def register_family(prefix: str, factory: Callable[[str, dict[str, Any]], Game]) -> None:

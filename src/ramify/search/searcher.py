@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator
     if hasattr(game, "recurrent"):
         if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
             raise TypeError("a latent model evaluates itself: a Searcher on it takes no other evaluator")
-        return LatentSource(game)
+        return LatentSource(cast(LatentModel, game))
     if not hasattr(type(game), "initial_state"):
         raise TypeError(f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}")
     if evaluator is None or isinstance(evaluator, NativeEvaluator):

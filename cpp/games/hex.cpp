@@ -1,0 +1,183 @@
+#include "games/hex.hpp"
+
+#include <algorithm>
+
+namespace ramify {
+namespace {
+
+constexpr std::array<std::array<int, 2>, 6> kNeighbours{{{-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}}};
+
+}  // namespace
+
+Hex::Hex(Params& params) {
+  size_ = static_cast<int>(params.integer("size", 11, 2, kMaxSize, "rows and columns"));
+  swap_ = params.flag("swap", false, "whether player 1 may answer the first stone by taking its place");
+  cells_ = size_ * size_;
+  words_ = (cells_ + 63) / 64;
+  const Key domain = combine(combine(hash_text(name), static_cast<Key>(size_)), swap_);
+  side_key_ = zobrist(domain, 2 * kMaxSize * kMaxSize);
+  for (int row = 0; row < size_; ++row)
+    for (int column = 0; column < size_; ++column) {
+      const int index = row * size_ + column;
+      Cell at;
+      at.base = static_cast<std::uint16_t>(std::clamp(index - size_, 0, 64 * (kWords - 1) - 1));
+      for (const auto [down, right] : kNeighbours) {
+        const int r = row + down, c = column + right;
+        if (r >= 0 && r < size_ && c >= 0 && c < size_) at.neighbours |= std::uint64_t{1} << (r * size_ + c - at.base);
+      }
+      for (std::size_t player = 0; player < 2; ++player)
+        at.key[player] = zobrist(domain, 2 * static_cast<Key>(index) + player);
+      at.starts = static_cast<std::uint8_t>((row == 0) | (column == 0) << 1);
+      at.ends = static_cast<std::uint8_t>((row == size_ - 1) | (column == size_ - 1) << 1);
+      table_.push_back(at);
+    }
+  initial_.key = initial_.rotated = mix(domain);
+  initial_.last = -1;
+}
+
+// Player 1 takes over the first stone: as one stone is joined to nothing but edges, the board is simply set up anew.
+void Hex::swap_players(State& s) const {
+  const int mirrored = s.last % size_ * size_ + s.last / size_;
+  const bool second = s.second;
+  s = initial_;
+  s.second = second;
+  place(s, 1, mirrored);
+}
+
+void Hex::observe(const State& s, int player, float* out) const {
+  const auto plane = static_cast<std::size_t>(cells_);
+  std::fill(out, out + 2 * plane, 0.0f);
+  for (int side = 0; side < 2; ++side, out += plane) {
+    const Cells& stones = s.stones[static_cast<std::size_t>(player ^ side)];
+    for (int word = 0; word < words_; ++word)
+      for (std::uint64_t left = stones[static_cast<std::size_t>(word)]; left; left &= left - 1)
+        out[word * 64 + std::countr_zero(left)] = 1.0f;
+  }
+  std::fill(out, out + plane, player == 0 ? 1.0f : 0.0f);
+  if (swap_) std::fill(out + plane, out + 2 * plane, can_swap(s) ? 1.0f : 0.0f);
+}
+
+std::vector<Symmetry> Hex::symmetries() const {
+  CellMap identity{"identity", {}}, turn{"rotate 180", {}};
+  for (int index = 0; index < cells_; ++index) {
+    identity.cell.push_back(index);
+    turn.cell.push_back(cells_ - 1 - index);
+  }
+  std::vector<Symmetry> list = board_symmetries(3 + swap_, {identity, turn});
+  if (swap_)
+    for (Symmetry& symmetry : list) symmetry.actions.push_back(cells_);
+  return list;
+}
+
+Hex::State Hex::transform(const State& s, int k) const {
+  if (k == 0) return s;
+  const auto turned = [this](const Cells& set) {
+    Cells image{};
+    for (int index = 0; index < cells_; ++index)
+      if (has(set, index)) add(image, cells_ - 1 - index);
+    return image;
+  };
+  State image = s;
+  image.stones = {turned(s.stones[0]), turned(s.stones[1])};
+  image.start = turned(s.end);  // the edges change places with the cells
+  image.end = turned(s.start);
+  std::swap(image.key, image.rotated);
+  if (s.last >= 0) image.last = static_cast<std::int16_t>(cells_ - 1 - s.last);
+  return image;
+}
+
+std::string Hex::action_name(const State&, int, Action action) const {
+  return action == cells_ ? "swap" : cell_name(action / size_, action % size_);
+}
+
+// Capital letters are the edges: X to be joined by x, O by o.
+std::string Hex::text(const State& s) const {
+  std::string letters, edge = "X";
+  for (int column = 0; column < size_; ++column) {
+    letters += std::string(column ? " " : "") + static_cast<char>('a' + column);
+    edge += " X";
+  }
+  std::string out = "    " + letters + "\n     " + edge + '\n';
+  for (int row = 0; row < size_; ++row) {
+    const std::string label = std::to_string(row + 1);
+    out += std::string(static_cast<std::size_t>(row) + (label.size() < 2), ' ') + ' ' + label + " O";
+    for (int column = 0; column < size_; ++column) out += std::string(" ") + symbol(s, row * size_ + column);
+    out += " O " + label + '\n';
+  }
+  const std::string indent(static_cast<std::size_t>(size_) + 4, ' ');
+  out += indent + edge + '\n' + indent + "   " + letters + '\n';
+  if (s.over) return out + (s.second ? "x has won" : "o has won");
+  return out + (s.second ? "o to move" : "x to move") + (can_swap(s) ? " or swap" : "");
+}
+
+Value::Dict Hex::fields(const State& s) const {
+  return {{"board", board_rows(size_, size_, [&](int index) { return symbol(s, index); })},
+          {"to_move", s.second ? "o" : "x"},
+          {"last", s.last < 0 ? Value() : Value(cell_name(s.last / size_, s.last % size_))}};
+}
+
+Hex::State Hex::parse(const Value::Dict& parts) const {
+  const auto find = [&](std::string_view wanted) {
+    return part(parts, wanted, {"actions", "board", "to_move", "last"}, name);
+  };
+  if (const Value* actions = find("actions")) {
+    if (parts.size() > 1) throw InvalidInput("hex: actions say everything; leave out board, to_move and last");
+    return replay(*this, *actions);
+  }
+  State s = initial_;
+  read_board(s, parts);
+  s.second = second_to_move(s, find("to_move"));
+  if (s.second) {
+    s.key ^= side_key_;
+    s.rotated ^= side_key_;
+  }
+  s.last = read_last(s, find("last"));
+  for (int player = 0; player < 2; ++player)
+    for (int index = 0; index < cells_; ++index)
+      if (has(s.start, index) && has(s.end, index) && has(s.stones[static_cast<std::size_t>(player)], index)) {
+        if (player == s.second)
+          throw InvalidInput(std::string("hex: ") + "xo"[player] +
+                             " has joined its edges, so it moved last and cannot be the player to move");
+        s.over = true;
+      }
+  return s;
+}
+
+void Hex::read_board(State& s, const Value::Dict& parts) const {
+  const std::string symbols = board_cells(parts, size_, size_, "xo.", name);
+  for (int index = 0; index < cells_; ++index) {
+    const char symbol = symbols[static_cast<std::size_t>(index)];
+    if (symbol != '.') place(s, symbol == 'o', index);
+  }
+}
+
+// x starts; after a swap it is o who has one stone more when x is to move, and as many when o is.
+bool Hex::second_to_move(const State& s, const Value* to_move) const {
+  int x = 0;
+  for (std::uint64_t word : s.stones[0]) x += std::popcount(word);
+  const int o = s.count - x;
+  const bool first_fits = x == o || (swap_ && o == x + 1);
+  const bool second_fits = x == o + 1 || (swap_ && x == o && x > 0);
+  const std::string counts = "hex: with " + std::to_string(x) + " x and " + std::to_string(o) + " o ";
+  if (!first_fits && !second_fits)
+    throw InvalidInput(counts + "it is nobody's turn: x moves first, so x has as many stones as o or one more" +
+                       (swap_ ? " (one fewer is possible after a swap)" : ""));
+  if (!to_move || to_move->is_null()) return !first_fits;
+  const auto* side = std::get_if<std::string>(&to_move->data);
+  if (!side || (*side != "x" && *side != "o"))
+    throw InvalidInput("hex: to_move must be 'x' or 'o', not " + describe(*to_move));
+  if (*side == "x" ? !first_fits : !second_fits) throw InvalidInput(counts + "it is not " + *side + "'s turn");
+  return *side == "o";
+}
+
+std::int16_t Hex::read_last(const State& s, const Value* last) const {
+  if (!last || last->is_null()) return -1;
+  const auto* given = std::get_if<std::string>(&last->data);
+  for (int index = 0; given && index < cells_; ++index)
+    if (*given == cell_name(index / size_, index % size_) && has(s.stones[!s.second], index))
+      return static_cast<std::int16_t>(index);
+  throw InvalidInput(std::string("hex: last must name a stone of ") + (s.second ? "x" : "o") +
+                     ", the player who is not to move, not " + describe(*last));
+}
+
+}  // namespace ramify

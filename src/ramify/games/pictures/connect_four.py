@@ -1,0 +1,48 @@
+"""Connect Four: the blue rack with red (x) and yellow (o) discs; a finished four is ringed."""
+
+from __future__ import annotations
+
+from ramify._core import State
+from ramify.games.pictures.svg import Canvas
+
+CELL = 56.0
+MARGIN = 14.0
+FILLS = {"x": "#d9362b", "o": "#f5c518", ".": "#fdfaf3"}
+RIMS = {"x": "#9c1e16", "o": "#c1950a", ".": "#123f86"}
+
+
+def draw(state: State) -> str:
+    """The rack as the players see it, with the columns' letters under it."""
+    board: list[str] = state.fields["board"]
+    rows, columns = len(board), len(board[0])
+    width, height = columns * CELL, rows * CELL
+    canvas = Canvas(width + 2 * MARGIN, height + 2 * MARGIN + 34, background="#fdfaf3")
+    for x in (MARGIN - 6, MARGIN + width - 6):  # the feet
+        canvas.rect(x, MARGIN + height - 10, 12, 24, fill="#123f86", rx=4)
+    canvas.rect(
+        MARGIN - 6, MARGIN - 6, width + 12, height + 12, fill="#1f5fc0", stroke="#123f86", stroke_width=2, rx=14
+    )
+    winners = _fours(board)
+    for row, line in enumerate(board):
+        for column, symbol in enumerate(line):
+            x, y = MARGIN + (column + 0.5) * CELL, MARGIN + (row + 0.5) * CELL
+            canvas.circle(x, y, 0.4 * CELL, fill=FILLS[symbol], stroke=RIMS[symbol], stroke_width=2.5)
+            if symbol != ".":
+                canvas.circle(x, y, 0.27 * CELL, fill="none", stroke=RIMS[symbol], stroke_width=1.5)
+            if (row, column) in winners:
+                canvas.circle(x, y, 0.4 * CELL, fill="none", stroke="#ffffff", stroke_width=4)
+    for column in range(columns):
+        canvas.text(MARGIN + (column + 0.5) * CELL, MARGIN + height + 30, chr(97 + column), size=18, fill="#333333")
+    return canvas.render()
+
+
+def _fours(board: list[str]) -> set[tuple[int, int]]:
+    """Cells of every line of four."""
+    cells = {(r, c): symbol for r, line in enumerate(board) for c, symbol in enumerate(line) if symbol != "."}
+    found: set[tuple[int, int]] = set()
+    for (row, column), symbol in cells.items():
+        for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+            line = [(row + i * down, column + i * right) for i in range(4)]
+            if all(cells.get(cell) == symbol for cell in line):
+                found.update(line)
+    return found

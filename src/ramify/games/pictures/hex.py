@@ -1,0 +1,74 @@
+"""Hex: a rhombus of hexagons between two red edges (player 0's) and two blue ones (player 1's)."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from ramify._core import State
+from ramify.games.pictures.svg import Canvas, Point
+
+RADIUS = 22.0  # of a hexagon, centre to corner
+WIDTH = sqrt(3) * RADIUS
+MARGIN = 3.2 * RADIUS
+COLOURS = {"x": "#d0382f", "o": "#2a66b1"}
+RIMS = {"x": "#8e1f19", "o": "#17427a"}
+
+# Corners of a hexagon that stands on a corner, relative to its centre.
+TOP, BOTTOM = (0.0, -RADIUS), (0.0, RADIUS)
+UPPER_LEFT, UPPER_RIGHT = (-WIDTH / 2, -RADIUS / 2), (WIDTH / 2, -RADIUS / 2)
+LOWER_LEFT, LOWER_RIGHT = (-WIDTH / 2, RADIUS / 2), (WIDTH / 2, RADIUS / 2)
+HEXAGON = (TOP, UPPER_RIGHT, LOWER_RIGHT, BOTTOM, LOWER_LEFT, UPPER_LEFT)
+
+
+def draw(state: State) -> str:
+    """The board with its edges, coordinates and stones; the last stone, where known, carries a white dot."""
+    board: list[str] = state.fields["board"]
+    last: str | None = state.fields["last"]
+    size = len(board)
+    width = 2 * MARGIN + (1.5 * size - 1.5) * WIDTH
+    canvas = Canvas(width, 2 * MARGIN + 1.5 * RADIUS * (size - 1), background="#fdfaf3")
+    _edges(canvas, size)
+    for row in range(size):
+        for column in range(size):
+            corners = [_shifted(_centre(row, column), corner) for corner in HEXAGON]
+            canvas.polygon(corners, fill="#f4e8cd", stroke="#8a7752", stroke_width=1.2)
+    _coordinates(canvas, size)
+    for row, line in enumerate(board):
+        for column, symbol in enumerate(line):
+            if symbol != ".":
+                _stone(canvas, _centre(row, column), symbol, marked=last == f"{chr(97 + column)}{row + 1}")
+    return canvas.render()
+
+
+def _centre(row: int, column: int) -> Point:
+    return MARGIN + (column + row / 2) * WIDTH, MARGIN + 1.5 * RADIUS * row
+
+
+def _shifted(point: Point, by: Point) -> Point:
+    return point[0] + by[0], point[1] + by[1]
+
+
+def _edges(canvas: Canvas, size: int) -> None:
+    """The four borders as broad lines; the cells drawn over them leave the outer half."""
+    end = size - 1
+    top = [_shifted(_centre(0, i), corner) for i in range(size) for corner in (UPPER_LEFT, TOP, UPPER_RIGHT)]
+    bottom = [_shifted(_centre(end, i), corner) for i in range(size) for corner in (LOWER_LEFT, BOTTOM, LOWER_RIGHT)]
+    left = [_shifted(_centre(i, 0), corner) for i in range(size) for corner in (UPPER_LEFT, LOWER_LEFT)]
+    right = [_shifted(_centre(i, end), corner) for i in range(size) for corner in (UPPER_RIGHT, LOWER_RIGHT)]
+    for symbol, points in (("o", left), ("o", right), ("x", top), ("x", bottom)):
+        data = "M" + " L".join(f"{x:.2f} {y:.2f}" for x, y in points)
+        canvas.path(data, fill="none", stroke=COLOURS[symbol], stroke_width=0.55 * RADIUS, stroke_linejoin="round")
+
+
+def _coordinates(canvas: Canvas, size: int) -> None:
+    for i in range(size):
+        x, y = _shifted(_centre(0, i), (-0.25 * WIDTH, -1.5 * RADIUS))
+        canvas.text(x, y + 5, chr(97 + i), size=15, fill="#4a4030")
+        x, y = _shifted(_centre(i, 0), (-1.05 * WIDTH, 0))
+        canvas.text(x, y + 5, str(i + 1), size=15, fill="#4a4030")
+
+
+def _stone(canvas: Canvas, centre: Point, symbol: str, marked: bool) -> None:
+    canvas.circle(*centre, 0.66 * RADIUS, fill=COLOURS[symbol], stroke=RIMS[symbol], stroke_width=1.5)
+    if marked:
+        canvas.circle(*centre, 0.2 * RADIUS, fill="#ffffff")

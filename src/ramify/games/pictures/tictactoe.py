@@ -1,0 +1,56 @@
+"""Tic-tac-toe: the pencil grid, crosses and noughts, and a line through a finished three."""
+
+from __future__ import annotations
+
+from ramify._core import State
+from ramify.games.pictures.svg import Canvas, Point
+
+CELL = 80.0
+MARGIN = 34.0
+INK = {"x": "#c8372d", "o": "#2a66b1"}
+LINES = [
+    *([(i, j) for j in range(3)] for i in range(3)),
+    *([(j, i) for j in range(3)] for i in range(3)),
+    [(i, i) for i in range(3)],
+    [(i, 2 - i) for i in range(3)],
+]
+
+
+def draw(state: State) -> str:
+    """The grid with coordinates: columns a to c, rows 1 to 3 from the top."""
+    board: list[str] = state.fields["board"]
+    side = 3 * CELL
+    canvas = Canvas(side + 1.5 * MARGIN, side + 1.5 * MARGIN, background="#fdfaf3")
+    for i in (1, 2):
+        at = MARGIN + i * CELL
+        style = {"stroke": "#3a3a3a", "stroke_width": "4", "stroke_linecap": "round"}
+        canvas.line((MARGIN, at), (MARGIN + side, at), **style)
+        canvas.line((at, MARGIN), (at, MARGIN + side), **style)
+    for i in range(3):
+        canvas.text(MARGIN + (i + 0.5) * CELL, MARGIN - 12, "abc"[i], size=16, fill="#666666")
+        canvas.text(MARGIN - 18, MARGIN + (i + 0.5) * CELL + 6, str(i + 1), size=16, fill="#666666")
+    for row, line in enumerate(board):
+        for column, symbol in enumerate(line):
+            _mark(canvas, _centre(row, column), symbol)
+    for cells in LINES:
+        symbols = {board[row][column] for row, column in cells}
+        if symbols in ({"x"}, {"o"}):
+            canvas.line(
+                _centre(*cells[0]), _centre(*cells[2]), stroke="#2d2d2d", stroke_width=7, stroke_linecap="round"
+            )
+    return canvas.render()
+
+
+def _centre(row: int, column: int) -> Point:
+    return MARGIN + (column + 0.5) * CELL, MARGIN + (row + 0.5) * CELL
+
+
+def _mark(canvas: Canvas, centre: Point, symbol: str) -> None:
+    x, y = centre
+    reach = 0.28 * CELL
+    if symbol == "x":
+        for slope in (1, -1):
+            start, end = (x - reach, y - slope * reach), (x + reach, y + slope * reach)
+            canvas.line(start, end, stroke=INK["x"], stroke_width=9, stroke_linecap="round")
+    elif symbol == "o":
+        canvas.circle(x, y, 0.3 * CELL, fill="none", stroke=INK["o"], stroke_width=9)

@@ -1,0 +1,147 @@
+"""What checks are made of: stages, the position under examination, and what can be seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ramify.games.broken import BrokenGame
+from ramify.games.protocol import Game, State
+from ramify.games.report import Turn
+
+Facts = dict[str, Any]
+Seen = Iterator[str]
+T = TypeVar("T")
+
+
+class Stage(IntEnum):
+    """What a finding rests on: everything of the stages before it."""
+
+    FORM = 0
+    REPEATABLE = 1
+    HANDLING = 2
+    MEANING = 3
+
+
+@dataclass
+class Visit:
+    """A position under examination. Checks leave `state` as they found it."""
+
+    game: Game
+    state: State
+    seed: int
+    history: Sequence[Turn]
+    rng: np.random.Generator
+    memory: Memory
+
+    def some_turn(self, state: State | None = None) -> Turn:
+        """A random legal action per acting player."""
+        return some_turn(self.state if state is None else state, self.rng)
+
+
+@dataclass
+class Memory:
+    """Positions met so far, by key, and how many pairs with one key were compared."""
+
+    met: dict[int, tuple[Facts, int, tuple[Turn, ...]]] = field(default_factory=dict)
+    transpositions: int = 0
+
+
+@dataclass(frozen=True)
+class Check:
+    promise: str
+    stage: Stage
+    look: Callable[[Visit], Seen]
+
+
+CHECKS: list[Check] = []
+
+
+def promise(name: str, stage: Stage) -> Callable[[Callable[[Visit], Seen]], Callable[[Visit], Seen]]:
+    """Decorator: this function checks that promise on every position examined."""
+
+    def add(look: Callable[[Visit], Seen]) -> Callable[[Visit], Seen]:
+        CHECKS.append(Check(name, stage, look))
+        return look
+
+    return add
+
+
+# What can be seen of a state.
+
+
+class CallFailedError(Exception):
+    """A call that must work raised something, the cause of this; `promise` is the one it breaks."""
+
+    def __init__(self, promise: str, call: str) -> None:
+        super().__init__(promise, call)
+        self.promise = promise
+        self.call = call
+
+
+def ask(promise: str, call: Callable[..., T], *args: Any) -> T:
+    """Call the game, so that an error counts against that promise, whatever is being checked at the time."""
+    try:
+        return call(*args)
+    except BrokenGame:
+        raise  # says itself which method is to blame
+    except Exception as error:
+        shown = ", ".join(repr(argument) for argument in args if isinstance(argument, int))
+        raise CallFailedError(promise, f"{call.__name__}({shown})" if shown else "") from error
+
+
+def some_turn(state: State, rng: np.random.Generator) -> Turn:
+    return tuple(int(rng.choice(state.legal_actions(player))) for player in state.acting)
+
+
+def play(state: State, turn: Turn) -> Any:
+    """Apply a legal turn."""
+    return ask("playing", state.apply, *turn)
+
+
+def facts(state: State) -> Facts:
+    """Everything that can be seen of a position, in arrays of its own."""
+    seen = {"key": ask("keys", getattr, state, "key"), "text": ask("text", str, state)}
+    return {**view(state), **seen, "returns": state.returns.copy()}
+
+
+def view(state: State) -> Facts:
+    """What equal keys promise to be equal."""
+    seen: Facts = {"acting": ask("acting", getattr, state, "acting")}
+    for player in (0, 1):
+        seen[f"legal_actions({player})"] = ask("legal actions", state.legal_actions, player).copy()
+        seen[f"observation({player})"] = ask("observation", state.observation, player).copy()
+    return seen
+
+
+def difference(one: Facts, other: Facts) -> str | None:
+    """How two collections of facts differ, or None."""
+    for name, value in one.items():
+        if isinstance(value, np.ndarray):
+            if not _same(value, other[name]):
+                return f"{name} is {short(value)} and {short(other[name])}{_places(value, other[name])}"
+        elif value != other[name]:
+            return f"{name} is {short(value)} and {short(other[name])}"
+    return None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal arrays; bytes first, which is quick and nearly always enough."""
+    return (one.shape == other.shape and one.tobytes() == other.tobytes()) or np.array_equal(one, other)
+
+
+def _places(one: Any, other: Any) -> str:
+    """Where two long arrays differ."""
+    if one.shape != other.shape or one.size < 10:
+        return ""
+    places = np.argwhere(one != other)
+    return f" ({len(places)} values differ, the first at {tuple(places[0].tolist())})"
+
+
+def short(value: Any) -> str:
+    text = " ".join(repr(value.ravel().tolist() if isinstance(value, np.ndarray) else value).split())
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,131 @@
+"""Handling: what a state is to those who hold it."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ramify._core import IllegalAction
+from ramify.games.promises.base import (
+    Facts,
+    Seen,
+    Stage,
+    Visit,
+    difference,
+    facts,
+    play,
+    promise,
+    short,
+    view,
+)
+from ramify.games.protocol import State
+
+
+@promise("copies", Stage.HANDLING)
+def copies(visit: Visit) -> Seen:
+    state, before = visit.state, facts(visit.state)
+    copy = state.copy()
+    if changed := difference(before, facts(copy)):
+        yield f"of a state and its copy {changed}"
+        return
+    if not state.is_over:
+        turn = visit.some_turn()
+        play(copy, turn)
+        if changed := difference(before, facts(state)):
+            yield f"before and after applying {turn} to a copy, {changed}"
+            return
+        original = state.copy()
+        copy = original.copy()
+        play(original, turn)
+        if changed := difference(before, facts(copy)):
+            yield f"for a copy before and after applying {turn} to its original, {changed}"
+            return
+    yield from _given_arrays(state.copy(), before)
+
+
+def _given_arrays(state: State, before: Facts) -> Seen:
+    """Whether writing into an array that a state gave out changes the state."""
+    arrays = {"returns": state.returns}
+    for player in (0, 1):
+        arrays[f"observation({player})"] = state.observation(player)
+        arrays[f"legal_actions({player})"] = state.legal_actions(player)  # type: ignore[assignment]
+    for name, array in arrays.items():
+        if array.flags.writeable:
+            array[...] = 77
+            if changed := difference(before, facts(state)):
+                yield f"before and after writing into the array that {name} gave, {changed}"
+                return
+
+
+@promise("illegal actions", Stage.HANDLING)
+def illegal_actions(visit: Visit) -> Seen:
+    before = facts(visit.state)
+    for actions in _unplayable(visit):
+        given = ", ".join(map(repr, actions))
+        try:
+            visit.state.apply(*actions)
+        except IllegalAction:
+            pass
+        except Exception as error:
+            yield f"apply({given}) raised {type(error).__name__}: {error}"
+            return
+        else:
+            yield f"apply({given}) raised nothing"
+            return
+        if changed := difference(before, facts(visit.state)):
+            yield f"before and after apply({given}) was refused, {changed}"
+            return
+
+
+def _unplayable(visit: Visit) -> Iterator[tuple[Any, ...]]:
+    """Arguments of apply that must be refused here."""
+    state, count = visit.state, visit.game.num_actions
+    if state.is_over:
+        yield from [(0,), (count - 1,), (0, 0), ()]
+        return
+    good = visit.some_turn()
+    yield from [(), (*good, good[0])]
+    for place, player in enumerate(state.acting):
+        outside = np.setdiff1d(np.arange(count), state.legal_actions(player))
+        some = [int(action) for action in visit.rng.permutation(outside)[:3]]
+        for bad in [*some, -1, count, 2**40, 0.5, "no action", None]:
+            yield (*good[:place], bad, *good[place + 1 :])
+
+
+@promise("pickling", Stage.HANDLING)
+def pickling(visit: Visit) -> Seen:
+    state = visit.state
+    twin = pickle.loads(pickle.dumps(state))
+    if changed := difference(facts(state), facts(twin)):
+        yield f"of a state and its pickled twin {changed}"
+    elif not visit.history and pickle.loads(pickle.dumps(visit.game)) != visit.game:
+        yield "the game is not equal to its pickled twin"
+    elif not state.is_over:
+        turn, copy = visit.some_turn(), state.copy()
+        if not np.array_equal(play(copy, turn), play(twin, turn)):
+            yield f"after {turn} a state and its pickled twin get different rewards"
+        elif changed := difference(facts(copy), facts(twin)):
+            yield f"after {turn}, of a state and its pickled twin {changed}"
+
+
+@promise("fields", Stage.HANDLING)
+def fields(visit: Visit) -> Seen:
+    """Optional: only where the game has them."""
+    parts, build = getattr(visit.state, "fields", None), getattr(visit.game, "state", None)
+    if parts is None or build is None:
+        return
+    expected = {**view(visit.state), "key": visit.state.key, "text": str(visit.state)}
+    if changed := difference(expected, facts(build(**parts))):
+        yield f"of a state and one built from its fields {changed}"
+
+
+@promise("text", Stage.HANDLING)
+def picture(visit: Visit) -> Seen:
+    if visit.history and not visit.state.is_over:
+        return  # drawing is slow, and the first and the last position stand for the others
+    svg = visit.state.svg()
+    if not isinstance(svg, str) or "<svg" not in svg or "</svg>" not in svg:
+        yield f"svg() gave {short(svg)}"

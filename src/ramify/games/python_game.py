@@ -1,0 +1,191 @@
+"""Games written in Python: the author writes functions over positions, the framework makes states of them."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import math
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ramify._core import InvalidInput
+from ramify.games.broken import BrokenGame
+from ramify.games.protocol import Symmetry
+from ramify.games.python_state import PythonState
+from ramify.games.stable import stable_bytes, stable_key
+from ramify.games.symmetry import identity_symmetry
+
+
+class _GameType(ABCMeta):
+    """Makes a game: keeps the arguments as its parameters and checks what the class declares."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        params = _bound(cls, args, kwargs)
+        game = super().__call__(*args, **kwargs)
+        if "params" not in vars(game):
+            object.__setattr__(game, "params", params)  # past the guard of a frozen dataclass
+        _check_declarations(cast("PythonGame", game))
+        return game
+
+
+class PythonGame(metaclass=_GameType):
+    """A game written in Python. One class is one game; what its constructor takes are the game's parameters.
+
+    A *position* is any value that is never changed: a tuple, a frozen dataclass, a read-only array. Set
+    ``num_actions`` and ``observation_shape`` (on the class, or in ``__init__`` where parameters decide them),
+    write the five abstract methods, and try the game with :func:`ramify.check_game`. The other methods are
+    optional. Nothing here checks an action: the state that users hold does (:class:`PythonState`).
+
+    Values are per player and nobody negates anything: a win of player 0 pays (1, -1) with the last action.
+    """
+
+    name: str
+    params: dict[str, Any]
+    num_actions: int
+    observation_shape: tuple[int, ...]
+    simultaneous: bool = False  # True where both players can act at once
+    symmetries: Sequence[Symmetry]  # the identity first; more of them need transform()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__.lower()
+
+    # What the author writes.
+
+    @abstractmethod
+    def start(self, rng: np.random.Generator) -> Any:
+        """The first position. The same generator must give the same one."""
+
+    @abstractmethod
+    def acting(self, position: Any) -> Sequence[int]:
+        """Players who choose now: (0,), (1,), (0, 1), or () when the game is over."""
+
+    @abstractmethod
+    def legal_actions(self, position: Any, player: int) -> Iterable[int]:
+        """Legal actions of an acting player, in any order."""
+
+    @abstractmethod
+    def apply(self, position: Any, *actions: Any, **_: Any) -> tuple[Any, Sequence[float]]:
+        """(next position, rewards of the two players), from one legal action per acting player."""
+
+    @abstractmethod
+    def observation(self, position: Any, player: int) -> ArrayLike:
+        """What that player sees: numbers of observation_shape. Also asked for a player who does not act."""
+
+    # What the author may write.
+
+    def key(self, position: Any) -> int:
+        """64 bits; equal keys promise equal futures. By default every position has its own."""
+        return stable_key(position, self._identity)
+
+    def text(self, position: Any) -> str:
+        """The position for a terminal."""
+        return str(position)
+
+    def svg(self, position: Any) -> str:
+        """The position as a picture."""
+        from ramify.games.pictures import draw_text  # drawing is rarely wanted: not at import
+
+        return draw_text(self.text(position))
+
+    def action_name(self, position: Any, player: int, action: int) -> str:
+        """The action as the player would call it; different for different legal actions."""
+        del position, player
+        return str(action)
+
+    def outcomes(self, position: Any, player: int) -> Iterable[Iterable[int]]:
+        """The legal actions in groups with the same effect (same next key, same rewards)."""
+        return [[action] for action in self.legal_actions(position, player)]
+
+    def transform(self, position: Any, symmetry: int) -> Any:
+        """The image of a position under symmetries[symmetry]."""
+        if symmetry != 0:
+            raise BrokenGame(f"{self.name} has symmetries, but no transform(position, symmetry)", "transform")
+        return position
+
+    # What users and the rest of the package call.
+
+    def initial_state(self, seed: int | None = None) -> PythonState:
+        """The start. The seed matters where the start is random; None draws a fresh one."""
+        return PythonState(self, self.start(np.random.default_rng(seed)))
+
+    def state(self, position: Any) -> PythonState:
+        """A state from a position (as in `state.fields`), with nothing paid so far."""
+        return PythonState(self, position)
+
+    @cached_property
+    def _identity(self) -> bytes:
+        """What tells this game from others: the salt of its keys."""
+        return stable_bytes((self.name, self.params))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.params.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.params)
+
+
+def _restore(cls: type[PythonGame], params: dict[str, Any]) -> PythonGame:
+    return cls(**params)
+
+
+def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a constructor by name, defaults included; raises InvalidInput on an unknown name."""
+    if cls.__init__ is object.__init__:  # type: ignore[misc]  # its signature pretends to take anything
+        signature = inspect.Signature()
+    else:
+        full = inspect.signature(cls.__init__)  # type: ignore[misc]
+        signature = full.replace(parameters=list(full.parameters.values())[1:])
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    if inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.POSITIONAL_ONLY in kinds:
+        raise TypeError(f"{cls.__name__}: parameters of a game have names, so __init__ takes no *args and no /")
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        refuse_unknown(f"game '{getattr(cls, 'name', cls.__name__)}'", list(signature.parameters), kwargs)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    params: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        open_ended = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        params.update(value if open_ended else {name: value})
+    return params
+
+
+def refuse_unknown(owner: str, known: list[str], given: dict[str, Any]) -> None:
+    """Raise InvalidInput on a parameter that the owner does not know, with the nearest name it does."""
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            takes = f" (it has {', '.join(known)})" if known else "; it takes none"
+            raise InvalidInput(f"{owner} has no parameter '{name}'{hint}{takes}")
+
+
+def _check_declarations(game: PythonGame) -> None:
+    cls = type(game).__name__
+    for name, example in (("num_actions", "9"), ("observation_shape", "(2, 3, 3)")):
+        if not hasattr(game, name):
+            raise TypeError(f"{cls} does not say its {name}: set it on the class or in __init__, as {example}")
+    if isinstance(game.num_actions, bool) or not isinstance(game.num_actions, int | np.integer):
+        raise TypeError(f"{cls}.num_actions must be a whole number, not {game.num_actions!r}")
+    if game.num_actions < 1:
+        raise ValueError(f"{cls}.num_actions must be at least 1, not {game.num_actions}")
+    shape = game.observation_shape
+    if not isinstance(shape, tuple) or not all(isinstance(side, int) and side > 0 for side in shape):
+        raise TypeError(f"{cls}.observation_shape must be a tuple of positive whole numbers, not {shape!r}")
+    if not hasattr(game, "symmetries"):
+        identity = (identity_symmetry(game.num_actions, math.prod(shape)),)
+        object.__setattr__(game, "symmetries", identity)

@@ -1,0 +1,287 @@
+"""The state of a game written in Python: a position, the rewards so far, and every check at the border."""
+
+from __future__ import annotations
+
+import operator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify._core import IllegalAction, InvalidInput
+from ramify.games.broken import BrokenGame
+
+if TYPE_CHECKING:
+    from ramify.games.python_game import PythonGame
+
+Integers = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+_ACTING = ((), (0,), (1,), (0, 1))
+_SHOWN = 12  # legal actions that an error message lists
+
+
+class PythonState:
+    """A position of a :class:`PythonGame`, with the same checks and messages as a native state.
+
+    Positions are never changed, so copies share them and a copy costs a few references.
+    """
+
+    __slots__ = ("_acting", "_game", "_key", "_legal", "_position", "_returns")
+
+    def __init__(self, game: PythonGame, position: Any, returns: tuple[float, float] = (0.0, 0.0)) -> None:
+        self._game = game
+        self._returns: Floats = np.array(returns, dtype=np.float32)
+        self._move_to(position)
+
+    def _move_to(self, position: Any) -> None:
+        self._position = position
+        self._acting: tuple[int, ...] | None = None  # these three are computed when first asked for
+        self._key: int | None = None
+        self._legal: dict[int, Integers] = {}
+
+    @property
+    def game(self) -> PythonGame:
+        """The rules."""
+        return self._game
+
+    @property
+    def position(self) -> Any:
+        """What the game's own functions work on."""
+        return self._position
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The position as data; game.state(**fields) gives it back."""
+        return {"position": self._position}
+
+    @property
+    def acting(self) -> tuple[int, ...]:
+        """Players who choose now: (0,), (1,), (0, 1), or () when the game is over."""
+        if self._acting is None:
+            given = self._game.acting(self._position)
+            acting = tuple(given) if isinstance(given, tuple | list) else None
+            if acting not in _ACTING:
+                self._blame("acting", f"must give (0,), (1,), (0, 1) or (), not {given!r}")
+            if acting == (0, 1) and not self._game.simultaneous:
+                self._blame("acting", "gave (0, 1), but the game does not say simultaneous = True")
+            self._acting = tuple(map(int, acting or ()))
+        return self._acting
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody acts any more."""
+        return not self.acting
+
+    @property
+    def returns(self) -> Floats:
+        """Rewards so far, per player: float32[2]."""
+        return self._returns.copy()
+
+    @property
+    def key(self) -> int:
+        """64 bits; equal keys promise equal futures."""
+        if self._key is None:
+            self._key = self._checked_key(self._position)
+        return self._key
+
+    @property
+    def history_key(self) -> int:
+        """The key: a position of a Python game holds all of the history that matters."""
+        return self.key
+
+    @property
+    def canonical_key(self) -> int:
+        """The least key among the symmetric images."""
+        others = range(1, len(self._game.symmetries))
+        return min([self.key, *(self._checked_key(self._game.transform(self._position, k)) for k in others)])
+
+    def legal_actions(self, player: int | None = None) -> Integers:
+        """int32, ascending; empty for a player who does not act."""
+        return self._legal_actions(self._player(player)).copy()
+
+    def outcomes(self, player: int | None = None) -> tuple[Integers, Integers]:
+        """(actions, index): one action per outcome, and for every action its outcome or -1."""
+        player = self._player(player)
+        legal = self._legal_actions(player)
+        index = np.full(self._game.num_actions, -1, dtype=np.int32)
+        if not legal.size:
+            return legal.copy(), index
+        groups = sorted(sorted(map(int, group)) for group in self._game.outcomes(self._position, player))
+        if sorted(action for group in groups for action in group) != legal.tolist() or not all(groups):
+            self._blame("outcomes", f"must put every legal action in one group, not {groups!r}")
+        for outcome, group in enumerate(groups):
+            index[group] = outcome
+        return np.array([group[0] for group in groups], dtype=np.int32), index
+
+    def apply(self, *actions: SupportsIndex) -> Floats:
+        """Play one action per acting player, in player order, in place; returns the rewards, float32[2]."""
+        checked = self._checked_actions(actions)
+        result = self._game.apply(self._position, *checked)
+        if not isinstance(result, tuple) or len(result) != 2:
+            self._blame("apply", f"must give (position, rewards), not {result!r}")
+        position, rewards = result[0], self._pair(result[1])
+        self._move_to(position)
+        self._returns = self._returns + rewards
+        return rewards
+
+    def observation(self, player: int | None = None) -> Floats:
+        """float32 of game.observation_shape, as `player` sees it."""
+        given = self._game.observation(self._position, self._player(player))
+        try:
+            array = np.array(given, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            self._blame("observation", f"must give numbers: {error}")
+        if array.shape != self._game.observation_shape:
+            self._blame("observation", f"must have shape {self._game.observation_shape}, not {array.shape}")
+        return array
+
+    def action_name(self, action: int, player: int | None = None) -> str:
+        """What the player calls an action."""
+        count = self._game.num_actions
+        if not 0 <= operator.index(action) < count:
+            raise InvalidInput(f"actions of {self._game.name} go from 0 to {count - 1}, not {action}")
+        return self._name(self._player(player), operator.index(action))
+
+    def action(self, name: str, player: int | None = None) -> int:
+        """The legal action of that name."""
+        player = self._player(player)
+        for action in self._legal_actions(player).tolist():
+            if self._name(player, action) == name:
+                return int(action)
+        raise IllegalAction(f"'{name}' names no legal action of player {player} {self._where(player)}")
+
+    def transform(self, symmetry: int) -> Self:
+        """The image under game.symmetries[symmetry]."""
+        if not 0 <= operator.index(symmetry) < len(self._game.symmetries):
+            raise InvalidInput(f"there is no symmetry {symmetry}")
+        image = self.copy()
+        image._move_to(self._game.transform(self._position, symmetry))
+        if self._game.symmetries[symmetry].swaps_players:
+            image._returns = self._returns[::-1].copy()
+        return image
+
+    def copy(self) -> Self:
+        """An independent state of the same position."""
+        other = object.__new__(type(self))
+        for name in PythonState.__slots__:
+            setattr(other, name, getattr(self, name))
+        other._legal = dict(self._legal)
+        return other
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def svg(self) -> str:
+        """The position as a picture."""
+        return self._game.svg(self._position)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __str__(self) -> str:
+        return self._game.text(self._position)
+
+    def __repr__(self) -> str:
+        return f"<{self._game!r}\n{self}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        returns = float(self._returns[0]), float(self._returns[1])
+        return type(self), (self._game, self._position, returns)
+
+    # The checks.
+
+    def _player(self, player: int | None) -> int:
+        if player is None:
+            if self.acting == (0, 1):
+                raise InvalidInput("both players act here: say which player (0 or 1)")
+            return self.acting[0] if self.acting else 0
+        if operator.index(player) not in (0, 1):
+            raise InvalidInput(f"player must be 0 or 1, not {player}")
+        return operator.index(player)
+
+    def _legal_actions(self, player: int) -> Integers:
+        if player not in self._legal:
+            self._legal[player] = self._computed_legal_actions(player)
+        return self._legal[player]
+
+    def _computed_legal_actions(self, player: int) -> Integers:
+        if player not in self.acting:
+            return np.empty(0, dtype=np.int32)
+        count = self._game.num_actions
+        given = list(islice(self._game.legal_actions(self._position, player), count + 1))
+        try:
+            actions = sorted(operator.index(action) for action in given)
+        except TypeError:
+            self._blame("legal_actions", f"must give whole numbers, not {given!r}")
+        if not actions:
+            self._blame("legal_actions", f"gave none for player {player}, who acts")
+        if len(set(actions)) != len(actions):
+            self._blame("legal_actions", f"gave an action twice: {actions[:_SHOWN]}")
+        if actions[0] < 0 or actions[-1] >= count:
+            wrong = actions[0] if actions[0] < 0 else actions[-1]
+            self._blame("legal_actions", f"gave {wrong}, but actions go from 0 to {count - 1}")
+        return np.array(actions, dtype=np.int32)
+
+    def _checked_actions(self, given: tuple[SupportsIndex, ...]) -> list[int]:
+        actions = list(map(_whole, given))
+        acting = self.acting
+        if not acting:
+            raise IllegalAction(f"the game is over; no action can be applied to\n{self}")
+        if len(actions) != len(acting):
+            who = "one player acts here, so apply takes 1 action"
+            if len(acting) == 2:
+                who = "both players act here, so apply takes 2 actions"
+            raise IllegalAction(f"{who}, not {len(actions)}, in\n{self}")
+        for player, action in zip(acting, actions, strict=True):
+            if action not in self._legal_actions(player):
+                raise IllegalAction(f"action {action} is not legal for player {player} {self._where(player)}")
+        return actions
+
+    def _where(self, player: int) -> str:
+        legal = self._legal_actions(player).tolist()
+        shown = [f"{action} ({self._name(player, action)})" for action in legal[:_SHOWN]]
+        return f"(legal: {', '.join(shown + ['...'] * (len(legal) > _SHOWN))}) in\n{self}"
+
+    def _name(self, player: int, action: int) -> str:
+        name = self._game.action_name(self._position, player, action)
+        if not isinstance(name, str):
+            self._blame("action_name", f"must give a text, not {name!r}")
+        return name
+
+    def _checked_key(self, position: Any) -> int:
+        key = self._game.key(position)
+        if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
+            self._blame("key", f"must give a whole number from 0 to 2**64 - 1, not {key!r}")
+        return int(key)
+
+    def _pair(self, rewards: Any) -> Floats:
+        try:
+            pair = np.array(rewards, dtype=np.float32)
+        except (TypeError, ValueError):
+            pair = np.empty(0, dtype=np.float32)
+        if pair.shape != (2,) or not np.isfinite(pair).all():
+            self._blame("apply", f"must give finite rewards for the two players, not {rewards!r}")
+        return pair
+
+    def _blame(self, method: str, what: str) -> NoReturn:
+        try:
+            text = str(self)
+        except Exception:  # the author's text() fails here too: show the bare position
+            text = repr(self._position)
+        raise BrokenGame(f"{type(self._game).__name__}.{method} {what}, in\n{text}", method)
+
+
+def _whole(item: SupportsIndex) -> int:
+    """An action as a Python int; raises IllegalAction where it is none."""
+    try:
+        number = operator.index(item)
+    except TypeError:
+        number = 2**31
+    if isinstance(item, bool) or not -(2**31) <= number < 2**31:
+        raise IllegalAction(f"an action is a whole number, not {item!r}")
+    return number

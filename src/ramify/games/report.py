@@ -1,0 +1,84 @@
+"""What check_game found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from textwrap import indent
+
+from ramify.games.broken import BrokenGame
+
+Turn = tuple[int, ...]  # one action per acting player
+
+PROMISES = {
+    "declaration": "name, params, num_actions, observation_shape, simultaneous, state.game are as promised",
+    "acting": "acting is (0,), (1,), (0, 1) or (), and is_over says when it is ()",
+    "legal actions": "legal_actions is int32, ascending, in range; empty only for players who do not act",
+    "observation": "observation is finite float32 of observation_shape, for both players",
+    "rewards": "apply gives finite float32[2], and returns is their sum",
+    "playing": "initial_state and apply of legal actions raise nothing",
+    "ending": "every game ends, and every call returns",
+    "text": "str(state) and state.svg() give texts",
+    "determinism": "the same seed and the same actions give the same game",
+    "copies": "copies, and arrays given out, are independent of the state",
+    "illegal actions": "what cannot be played raises IllegalAction and changes nothing",
+    "pickling": "a pickled game or state comes back equal",
+    "fields": "game.state(**state.fields) gives the position back",
+    "names": "legal actions have different names, and state.action(name) inverts them",
+    "outcomes": "outcomes group the legal actions, and actions of one outcome have one effect",
+    "keys": "key has 64 bits, and equal keys mean equal observations, legal actions and futures",
+    "symmetries": "symmetries are permutations, the identity first, and commute with apply",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A broken promise, and how to see it."""
+
+    promise: str  # one of PROMISES
+    seen: str
+    text: str = ""  # of the position
+    seed: int | None = None
+    history: tuple[Turn, ...] = ()  # from initial_state(seed) to the position
+    error: BaseException | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.promise}: {self.seen}", f"  promised: {PROMISES[self.promise]}"]
+        if self.seed is not None:
+            lines.append(f"  state = game.initial_state(seed={self.seed})")
+            if self.history:
+                lines.append(f"  for actions in {list(self.history)}: state.apply(*actions)")
+        return "\n".join(lines) + (f"\n{indent(self.text, '    ')}" if self.text else "")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What check_game found: ``ok``, the ``problems``, and ``warnings`` that break no promise."""
+
+    game: str
+    games: int = 0  # played to their end
+    turns: int = 0
+    positions: int = 0  # examined in full
+    transpositions: int = 0  # pairs of paths to one key, compared
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether no promise was found broken."""
+        return not self.problems
+
+    def raise_if_broken(self) -> None:
+        """Raise BrokenGame, caused by the first error in the game's own code if there was one."""
+        if not self.ok:
+            causes = [problem.error for problem in self.problems if problem.error]
+            raise BrokenGame(str(self), report=self) from (causes[0] if causes else None)
+
+    def __str__(self) -> str:
+        verdict = "every promise kept" if self.ok else "BROKEN"
+        lines = [
+            f"{self.game}: {verdict} in {self.games} games, {self.turns} turns, {self.positions} positions "
+            f"examined, {self.transpositions} transpositions"
+        ]
+        lines += [f"problem: {problem}" for problem in self.problems]
+        lines += [f"warning: {warning}" for warning in self.warnings]
+        return "\n".join(lines)

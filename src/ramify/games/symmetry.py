@@ -1,0 +1,56 @@
+"""Symmetries of games written in Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class PythonSymmetry:
+    """A map of a game onto itself: a becomes actions[a]; new.ravel()[i] = old.ravel()[observation[i]]."""
+
+    name: str
+    actions: NDArray[np.int32] = field(repr=False)
+    observation: NDArray[np.int32] = field(repr=False)
+    swaps_players: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("actions", "observation"):
+            array = np.array(getattr(self, name), dtype=np.int32)
+            array.setflags(write=False)  # shared by every state of the game
+            object.__setattr__(self, name, array)
+
+
+def identity_symmetry(num_actions: int, observation_size: int) -> PythonSymmetry:
+    """The symmetry every game has."""
+    return PythonSymmetry(
+        "identity", np.arange(num_actions, dtype=np.int32), np.arange(observation_size, dtype=np.int32)
+    )
+
+
+def cell_symmetry(name: str, cells: ArrayLike, planes: int) -> PythonSymmetry:
+    """Cell c goes to cells[c], in a game whose actions are cells and whose observation is planes of cells."""
+    forward = np.asarray(cells, dtype=np.int32).ravel()
+    back = np.argsort(forward).astype(np.int32)  # the cell that comes to lie here
+    observation = np.concatenate([back + plane * forward.size for plane in range(planes)])
+    return PythonSymmetry(name, forward, observation)
+
+
+def square_symmetries(side: int, planes: int) -> tuple[PythonSymmetry, ...]:
+    """The eight symmetries of a square board whose actions are its cells, row by row; the identity first."""
+    grid = np.arange(side * side, dtype=np.int32).reshape(side, side)
+    # A turned grid tells for each place the cell that comes there; its inverse tells where each cell goes.
+    images = {
+        "identity": grid,
+        "rotate 90": np.rot90(grid, -1),
+        "rotate 180": np.rot90(grid, 2),
+        "rotate 270": np.rot90(grid),
+        "flip rows": np.flipud(grid),
+        "flip columns": np.fliplr(grid),
+        "transpose": grid.T,
+        "antitranspose": np.rot90(grid, 2).T,
+    }
+    return tuple(cell_symmetry(name, np.argsort(image.ravel()), planes) for name, image in images.items())

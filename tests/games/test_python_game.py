@@ -1,0 +1,566 @@
+"""Games written in Python: the example against the native game, parameters, errors, keys, the registry."""
+
+import ast
+import copy
+import dataclasses
+import enum
+import fractions
+import itertools
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from table import ROOT, load_example
+
+import ramify as rf
+from ramify.games import PythonState, PythonSymmetry, registry, stable_key
+
+TicTacToe = load_example().TicTacToe
+
+
+class Duel(rf.PythonGame):
+    """Both players bid 0, 1 or 2 for a few rounds; the higher bid takes a point. At last 2 counts as 1."""
+
+    num_actions = 3
+    observation_shape = (3,)
+    simultaneous = True
+    symmetries = (
+        PythonSymmetry("identity", [0, 1, 2], [0, 1, 2]),
+        PythonSymmetry("exchange", [0, 1, 2], [0, 1, 2], swaps_players=True),
+    )
+
+    def __init__(self, rounds: int = 3, scale: float = 1.0) -> None:
+        if rounds < 1:
+            raise ValueError("rounds must be at least 1")
+        self.rounds, self.scale = rounds, scale
+
+    def start(self, rng):
+        return (self.rounds, 0, 0)
+
+    def acting(self, position):
+        return (0, 1) if position[0] else ()
+
+    def legal_actions(self, position, player):
+        return {2, 0, 1}
+
+    def apply(self, position, first, second):
+        left, own, other = position
+        if left == 1:
+            first, second = min(first, 1), min(second, 1)
+        won = ((first > second) - (first < second)) * self.scale
+        return (left - 1, own + won, other - won), (won, -won)
+
+    def observation(self, position, player):
+        return position[0], position[1 + player], position[2 - player]
+
+    def outcomes(self, position, player):
+        return [[2, 1], [0]] if position[0] == 1 else [[0], [1], [2]]
+
+    def transform(self, position, symmetry):
+        return position if symmetry == 0 else (position[0], position[2], position[1])
+
+
+# The example.
+
+
+def test_the_example_class_has_at_most_forty_lines():
+    source = (ROOT / "examples" / "tictactoe_python.py").read_text()
+    (game,) = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    first = min(node.lineno for node in [game, *game.decorator_list])
+    assert game.end_lineno - first + 1 <= 40
+
+
+def test_the_example_is_a_game_in_good_order():
+    game = rf.make("tictactoe_python")
+    assert isinstance(game, rf.Game)
+    assert isinstance(game.initial_state(), rf.State)
+    report = rf.check_game(game)
+    assert report.ok
+    assert report.games == 50
+    assert report.transpositions > 50
+
+
+def assert_same(ours, native):
+    """Everything but the key is equal."""
+    assert ours.acting == native.acting
+    assert ours.returns.tolist() == native.returns.tolist()
+    for player in (0, 1):
+        np.testing.assert_array_equal(ours.legal_actions(player), native.legal_actions(player))
+        np.testing.assert_array_equal(ours.observation(player), native.observation(player))
+    for action in ours.legal_actions():
+        assert ours.action_name(action) == native.action_name(action)
+
+
+def test_the_example_equals_the_native_game():
+    pairs = set()
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        ours, native = rf.make("tictactoe_python").initial_state(), rf.make("tictactoe").initial_state()
+        while not ours.is_over:
+            action = rng.choice(ours.legal_actions())
+            np.testing.assert_array_equal(ours.apply(action), native.apply(action))
+            assert_same(ours, native)
+            pairs.add((ours.key, native.key))
+    # Two positions share a key in one game exactly where they do in the other.
+    assert len(pairs) == len({key for key, _ in pairs}) == len({key for _, key in pairs}) > 300
+
+
+def test_square_symmetries_are_those_of_the_native_game():
+    for ours, native in zip(TicTacToe.symmetries, rf.make("tictactoe").symmetries, strict=True):
+        assert (ours.name, ours.swaps_players) == (native.name, native.swaps_players)
+        np.testing.assert_array_equal(ours.actions, native.actions)
+        np.testing.assert_array_equal(ours.observation, native.observation)
+
+
+def test_the_example_runs_as_a_script():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "tictactoe_python.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "every promise kept" in done.stdout
+    assert "returns:" in done.stdout
+
+
+UNPLAYABLE = [(), (0, 1), (9,), (-1,), (4,), (1.0,), ("a1",), (None,), (True,), (2**40,), (np.array([1, 2]),)]
+
+
+@pytest.mark.parametrize("actions", UNPLAYABLE, ids=repr)
+def test_errors_read_as_those_of_the_native_game(actions):
+    lines = []
+    for name in ("tictactoe", "tictactoe_python"):
+        state = rf.make(name).initial_state()
+        state.apply(4)
+        with pytest.raises(rf.IllegalAction) as caught:
+            state.apply(*actions)
+        lines.append(str(caught.value).splitlines()[0])
+        assert state.acting == (1,)
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda state: state.observation(2),
+        lambda state: state.legal_actions(-1),
+        lambda state: state.transform(8),
+        lambda state: state.action_name(9),
+        lambda state: state.action("z9"),
+        lambda state: [state.apply(action) for action in (0, 3, 1, 4, 2, 5)],
+    ],
+)
+def test_other_errors_read_as_those_of_the_native_game(call):
+    caught = []
+    for name in ("tictactoe", "tictactoe_python"):
+        with pytest.raises(ValueError) as error:  # noqa: PT011  # the two are compared with each other
+            call(rf.make(name).initial_state())
+        caught.append((error.type, str(error.value).splitlines()[0].replace(name, "NAME")))
+    assert caught[0] == caught[1]
+
+
+# The state.
+
+
+def test_copies_are_independent_and_share_the_position():
+    state = rf.make("tictactoe_python").initial_state()
+    state.apply(4)
+    for twin in (state.copy(), copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        assert twin.key == state.key
+        twin.apply(0)
+        assert twin.key != state.key
+    assert state.copy().position is state.position
+
+
+def test_returns_accumulate_and_survive_pickling():
+    state = Duel(rounds=3, scale=0.5).initial_state()
+    assert state.apply(2, 0).tolist() == [0.5, -0.5]
+    assert state.apply(2, 1).tolist() == [0.5, -0.5]
+    assert state.returns.tolist() == [1.0, -1.0]
+    assert state.returns.dtype == np.float32
+    assert pickle.loads(pickle.dumps(state)).returns.tolist() == [1.0, -1.0]
+    assert state.transform(1).returns.tolist() == [-1.0, 1.0]
+
+
+def test_both_players_act_at_once():
+    state = Duel().initial_state()
+    assert state.acting == (0, 1)
+    assert state.legal_actions(0).tolist() == [0, 1, 2]  # sorted, whatever the author gives
+    with pytest.raises(rf.InvalidInput, match="both players act here"):
+        state.legal_actions()
+    with pytest.raises(rf.IllegalAction, match="both players act here, so apply takes 2 actions, not 1"):
+        state.apply(1)
+    with pytest.raises(rf.IllegalAction, match="action 3 is not legal for player 1"):
+        state.apply(1, 3)
+    assert rf.check_game(Duel(), games=10).ok
+
+
+def test_outcomes_group_actions():
+    state = Duel(rounds=2).initial_state()
+    assert state.outcomes(0)[0].tolist() == [0, 1, 2]
+    state.apply(1, 1)
+    actions, index = state.outcomes(1)
+    assert actions.tolist() == [0, 1]
+    assert index.tolist() == [0, 1, 1]
+    state.apply(0, 2)
+    assert state.outcomes(0)[0].tolist() == []
+    assert state.outcomes(0)[1].tolist() == [-1, -1, -1]
+
+
+def test_canonical_key_is_one_for_all_images():
+    state = rf.make("tictactoe_python").initial_state()
+    state.apply(0)
+    state.apply(1)
+    images = [state.transform(k) for k in range(8)]
+    assert len({image.key for image in images}) == 8
+    assert {image.canonical_key for image in images} == {min(image.key for image in images)}
+
+
+def test_fields_text_and_picture():
+    game = rf.make("tictactoe_python")
+    state = game.initial_state()
+    state.apply(4)
+    assert game.state(**state.fields).key == state.key
+    assert str(state) == ". . .\n. x .\n. . ."
+    assert repr(state) == "<tictactoe_python()\n. . .\n. x .\n. . .>"
+    assert state._repr_svg_() == state.svg()
+    assert state.svg().startswith("<svg")
+    assert "x" in state.svg()
+
+
+def test_an_own_picture_is_used():
+    class Drawn(TicTacToe):
+        def svg(self, cells):
+            return f"<svg><title>{cells}</title></svg>"
+
+    assert Drawn().initial_state().svg() == "<svg><title>.........</title></svg>"
+
+
+def test_a_random_start_follows_the_seed():
+    class Random(TicTacToe):
+        def start(self, rng):
+            return "".join(rng.choice([".", "x"], size=9))
+
+    starts = {seed: Random().initial_state(seed).position for seed in range(20)}
+    assert all(Random().initial_state(seed).position == start for seed, start in starts.items())
+    assert len(set(starts.values())) > 10
+    assert len({Random().initial_state().position for _ in range(20)}) > 10
+
+
+# Parameters.
+
+
+def test_parameters_are_captured_with_defaults():
+    game = Duel(scale=2.0)
+    assert game.params == {"rounds": 3, "scale": 2.0}
+    assert repr(game) == "duel(rounds=3, scale=2.0)"
+    assert Duel(5).params == {"rounds": 5, "scale": 1.0}
+
+
+def test_games_with_equal_parameters_are_equal():
+    assert Duel() == Duel(rounds=3)
+    assert hash(Duel()) == hash(Duel(rounds=3))
+    assert Duel() != Duel(rounds=4)
+    assert Duel() != TicTacToe()
+    twin = pickle.loads(pickle.dumps(Duel(rounds=4)))
+    assert twin == Duel(rounds=4)
+    assert twin.params == {"rounds": 4, "scale": 1.0}
+
+
+def test_parameters_are_salt_of_the_keys():
+    keys = {game.initial_state().key for game in (Duel(rounds=3), Duel(rounds=3, scale=2.0), TicTacToe())}
+    assert len(keys) == 3
+
+
+def test_an_unknown_parameter_is_named_with_its_nearest():
+    with pytest.raises(
+        rf.InvalidInput, match=r"no parameter 'round'; did you mean 'rounds'\? \(it has rounds, scale\)"
+    ):
+        Duel(round=3)
+    with pytest.raises(rf.InvalidInput, match="no parameter 'size'; it takes none"):
+        rf.make("tictactoe_python", size=3)
+    with pytest.raises(ValueError, match="rounds must be at least 1"):
+        Duel(rounds=0)
+
+
+class Open(TicTacToe):
+    def __init__(self, **options):
+        self.options = options
+
+
+@dataclasses.dataclass(frozen=True)
+class Sized(TicTacToe):
+    size: int = 3
+
+
+def test_open_ended_and_dataclass_parameters():
+    assert Open(a=1, b="x").params == {"a": 1, "b": "x"}
+    assert pickle.loads(pickle.dumps(Open(a=1))) == Open(a=1)
+    assert Sized(size=4).params == {"size": 4}
+    assert Sized(4) == Sized(size=4) != Sized()
+    assert pickle.loads(pickle.dumps(Sized(4))) == Sized(4)
+    with pytest.raises(rf.InvalidInput, match="did you mean 'size'"):
+        Sized(sice=4)
+
+
+def test_nameless_parameters_are_refused():
+    class Nameless(TicTacToe):
+        def __init__(self, *sizes):
+            self.sizes = sizes
+
+    with pytest.raises(TypeError, match=r"no \*args"):
+        Nameless(3)
+
+
+# What an author can get wrong.
+
+
+class Good(TicTacToe):
+    """Stands for a game with one method replaced, below."""
+
+
+def variant(**members):
+    return type("Variant", (Good,), members)
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"num_actions": None}, "num_actions must be a whole number, not None"),
+        ({"num_actions": 0}, "num_actions must be at least 1, not 0"),
+        ({"num_actions": True}, "num_actions must be a whole number, not True"),
+        ({"observation_shape": [2, 3, 3]}, r"observation_shape must be a tuple of positive whole numbers"),
+        ({"observation_shape": (2, 0)}, r"observation_shape must be a tuple of positive whole numbers"),
+    ],
+)
+def test_declarations_are_checked_when_the_game_is_made(members, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        variant(**members)()
+
+
+def test_missing_declarations_and_methods_are_named():
+    class Empty(rf.PythonGame):
+        pass
+
+    with pytest.raises(TypeError, match=r"abstract.*acting.*apply.*legal_actions.*observation.*start"):
+        Empty()
+    methods = {name: getattr(TicTacToe, name) for name in Empty.__abstractmethods__}
+    with pytest.raises(TypeError, match="Silent does not say its num_actions: set it on the class"):
+        type("Silent", (rf.PythonGame,), methods)()
+
+
+BROKEN = {
+    "acting": [
+        (lambda self, cells: (2,), r"must give \(0,\), \(1,\), \(0, 1\) or \(\), not \(2,\)"),
+        (lambda self, cells: 0, "not 0"),
+        (lambda self, cells: None, "not None"),
+        (lambda self, cells: (1, 0), r"not \(1, 0\)"),
+        (lambda self, cells: (0, 1), "does not say simultaneous = True"),
+    ],
+    "legal_actions": [
+        (lambda self, cells, player: [0, 9], "gave 9, but actions go from 0 to 8"),
+        (lambda self, cells, player: [-1, 0], "gave -1"),
+        (lambda self, cells, player: [0, 0], "gave an action twice"),
+        (lambda self, cells, player: [], "gave none for player 0, who acts"),
+        (lambda self, cells, player: [0.5], "must give whole numbers"),
+        (lambda self, cells, player: itertools.count(), "gave 9, but actions go from 0 to 8"),
+    ],
+    "apply": [
+        (lambda self, cells, cell: cells, r"must give \(position, rewards\)"),
+        (lambda self, cells, cell: (cells, 0), "must give finite rewards for the two players, not 0"),
+        (lambda self, cells, cell: (cells, (0, 0, 0)), "must give finite rewards"),
+        (lambda self, cells, cell: (cells, (float("nan"), 0)), "must give finite rewards"),
+        (lambda self, cells, cell: (cells, "win"), "must give finite rewards"),
+    ],
+    "observation": [
+        (lambda self, cells, player: np.zeros((3, 3)), r"must have shape \(2, 3, 3\), not \(3, 3\)"),
+        (lambda self, cells, player: [[1, 2], [3]], "must give numbers"),
+        (lambda self, cells, player: "board", "must give numbers"),
+    ],
+    "key": [
+        (lambda self, cells: -1, r"must give a whole number from 0 to 2\*\*64 - 1, not -1"),
+        (lambda self, cells: 2**64, "must give a whole number"),
+        (lambda self, cells: "abc", "must give a whole number"),
+    ],
+    "action_name": [(lambda self, cells, player, cell: 7, "must give a text, not 7")],
+    "outcomes": [
+        (lambda self, cells, player: [[0, 1]], "must put every legal action in one group"),
+        (lambda self, cells, player: [range(9), [0]], "must put every legal action in one group"),
+    ],
+}
+USE = {
+    "acting": lambda state: state.acting,
+    "legal_actions": lambda state: state.legal_actions(0),
+    "apply": lambda state: state.apply(0),
+    "observation": lambda state: state.observation(),
+    "key": lambda state: state.key,
+    "action_name": lambda state: state.action_name(0),
+    "outcomes": lambda state: state.outcomes(),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "function", "message"),
+    [(method, *case) for method, cases in BROKEN.items() for case in cases],
+)
+def test_a_wrong_form_is_blamed_on_the_method(method, function, message):
+    state = variant(**{method: function})().initial_state()
+    before = state.position
+    with pytest.raises(rf.BrokenGame, match=rf"^Variant\.{method} .*{message}") as caught:
+        USE[method](state)
+    assert caught.value.method == method
+    assert ". . ." in str(caught.value)
+    assert state.position is before
+    assert state.returns.tolist() == [0, 0]
+
+
+def test_symmetries_need_a_transform():
+    class Untransformed(rf.PythonGame):
+        num_actions, observation_shape, symmetries = 9, (2, 3, 3), TicTacToe.symmetries
+        start, acting, legal_actions = TicTacToe.start, TicTacToe.acting, TicTacToe.legal_actions
+        apply, observation, has_line = TicTacToe.apply, TicTacToe.observation, TicTacToe.has_line
+
+    state = Untransformed().initial_state()
+    assert state.transform(0).key == state.key
+    with pytest.raises(rf.BrokenGame, match="no transform"):
+        state.transform(1)
+
+
+def test_errors_of_the_author_surface_as_they_are():
+    def apply(self, cells, cell):
+        return 1 // 0
+
+    state = variant(apply=apply)().initial_state()
+    with pytest.raises(ZeroDivisionError) as caught:
+        state.apply(0)
+    assert caught.traceback[-1].name == "apply"
+    assert str(caught.traceback[-1].path) == __file__
+    assert state.acting == (0,)
+
+
+def test_a_broken_text_does_not_hide_the_problem():
+    state = variant(text=lambda self, cells: 1 // 0, acting=lambda self, cells: 7)().initial_state()
+    with pytest.raises(rf.BrokenGame, match=r"Variant\.acting"):
+        _ = state.acting
+
+
+def test_broken_game_can_be_pickled():
+    error = pickle.loads(pickle.dumps(rf.BrokenGame("text", "apply")))
+    assert (str(error), error.method, error.report) == ("text", "apply", None)
+
+
+# Keys.
+
+
+class Piece(enum.IntEnum):
+    ROOK = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Board:
+    cells: tuple
+    note: str = dataclasses.field(default="", compare=False)
+
+
+DIFFERENT = [
+    *(None, 0, 1, -1, 10, 2**70, 0.5, float("inf"), float("nan"), 1 / 3, fractions.Fraction(1, 3)),
+    *("", "0", "a", "ab", b"", b"a", (), (0,), (0, 0), ((), ()), (((),),), ("a", "b"), ("ab",)),
+    *((1, (2, 3)), ((1, 2), 3), frozenset(), frozenset({1, 2}), {"a": 1}, {"a": 2}, (("a", 1),)),
+    *(np.zeros(2), np.zeros((2, 1)), np.zeros(2, np.int8), np.ones(2)),
+    *(Piece.ROOK, Board((1, 2)), Board((1, 3))),
+]
+EQUAL = [
+    (1, True, 1.0, np.int64(1), np.float32(1), np.True_, fractions.Fraction(1)),
+    (0.5, np.float32(0.5), fractions.Fraction(1, 2)),
+    (0, -0.0, np.uint8(0), False),
+    ((1, 2), [1, 2], (np.int8(1), 2.0)),
+    (frozenset({1, 2, "x"}), {"x", 2, 1}),
+    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    (np.arange(6).reshape(2, 3).T, np.ascontiguousarray(np.arange(6).reshape(2, 3).T)),
+    (np.arange(3, dtype="<i4"), np.arange(3, dtype=">i4")),
+    (Board((1, 2)), Board((1, 2), note="other")),
+]
+
+
+def test_different_values_have_different_keys():
+    keys = [stable_key(value) for value in DIFFERENT]
+    assert len(set(keys)) == len(keys)
+    assert all(0 <= key < 2**64 for key in keys)
+
+
+@pytest.mark.parametrize("values", EQUAL, ids=repr)
+def test_equal_values_have_equal_keys(values):
+    assert len({stable_key(value) for value in values}) == 1
+    assert len({stable_key((value, "x")) for value in values}) == 1
+
+
+def test_keys_are_the_same_in_every_process():
+    value = "(1, 'a', frozenset({'x', 'y', 'zz'}), {'k': (b'1', None)})"
+    code = f"from ramify.games import stable_key; print(stable_key({value}, b'salt'))"
+    here = stable_key(ast.literal_eval(value.replace("frozenset", "")), b"salt")
+    for seed in ("1", "2"):
+        env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
+        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert int(run.stdout) == here
+
+
+@pytest.mark.parametrize(
+    "value", [object(), lambda: 0, (1, object()), np.array([None])], ids=["object", "function", "inside", "array"]
+)
+def test_values_without_a_stable_form_are_refused(value):
+    with pytest.raises(TypeError, match="no stable key"):
+        stable_key(value)
+
+
+# The registry.
+
+
+@pytest.fixture
+def _own_registry(monkeypatch):
+    monkeypatch.setattr(registry, "_python_games", dict(registry._python_games))
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_register_with_a_name_without_and_again():
+    first = rf.register("some_game")(type("First", (TicTacToe,), {}))
+    assert rf.make("some_game").name == "some_game"
+    assert type(rf.make("some_game")) is first
+    second = rf.register("some_game")(type("First", (TicTacToe,), {}))  # a notebook cell that runs twice
+    assert type(rf.make("some_game")) is second
+
+    @rf.register
+    class Named(TicTacToe):
+        name = "other_game"
+
+    @rf.register()
+    class Unnamed(TicTacToe):
+        pass
+
+    assert type(rf.make("other_game")) is Named
+    assert type(rf.make("unnamed")) is Unnamed
+    assert {"some_game", "other_game", "unnamed"} <= set(rf.games())
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_a_factory_can_be_registered():
+    rf.register("long_duel")(lambda scale=1.0: Duel(rounds=50, scale=scale))
+    assert rf.make("long_duel", scale=2.0) == Duel(50, 2.0)
+
+
+@pytest.mark.parametrize("name", ["", "a:b", 3])
+def test_impossible_names_are_refused(name):
+    with pytest.raises(ValueError, match="name is a text without ':'"):
+        rf.register(name)(TicTacToe)
+
+
+def test_native_names_are_taken():
+    with pytest.raises(ValueError, match="'tictactoe' is a native game"):
+        rf.register("tictactoe")(TicTacToe)
+    with pytest.raises(ValueError, match="'tictactoe' is a native game"):
+        rf.register(type("TicTacToe", (TicTacToe,), {}))
+
+
+def test_states_are_python_states():
+    assert isinstance(rf.make("tictactoe_python").initial_state(), PythonState)
