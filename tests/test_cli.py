@@ -36,7 +36,7 @@ def test_the_installed_command_answers() -> None:
 def test_without_a_command_it_helps(run) -> None:
     code, out, _ = run()
     assert code == 0
-    for command in ("games", "doctor", "demo"):
+    for command in ("games", "analyze", "doctor", "demo"):
         assert command in out
 
 
@@ -49,7 +49,8 @@ def test_without_a_command_it_helps(run) -> None:
         (["games", "tictactoe", "size=4"], ["size"]),
         (["games", "tictactoe", "size"], ["key=value", "'size'"]),
         (["demo", "nothing"], ["nothing"]),
-        (["demo", "--playouts", "0"], ["playouts"]),
+        (["demo", "--red", "0"], ["red"]),
+        (["demo", "pyrat"], ["pyrat", "at once"]),
     ],
 )
 def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> None:
@@ -156,26 +157,53 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_demo_plays_a_game_to_its_end(run) -> None:
-    code, out, _ = run("demo", "tictactoe", "--playouts", "30", "--seed", "3")
+    arguments = ("demo", "tictactoe", "--red", "30", "--blue", "60", "--seed", "3")
+    code, out, _ = run(*arguments)
     assert code == 0
     assert "  1. red plays" in out
     assert "  2. blue plays" in out
     assert out.splitlines()[-1].startswith("tictactoe(): ")
-    same = run("demo", "tictactoe", "--playouts", "30", "--seed", "3")[1]
+    same = run(*arguments)[1]
     assert same.splitlines()[:-1] == out.splitlines()[:-1]  # the last line has the time
+
+
+def test_the_demo_shows_hex_unless_told_otherwise() -> None:
+    name, params = demo.DEFAULT
+    assert repr(rf.make(name, **params)) == "hex(size=11, swap=False)"
 
 
 def test_the_demo_players_play_tic_tac_toe_well() -> None:
     """A win in one is taken, a loss in one is avoided, and a forced draw is seen as one."""
     game = rf.make("tictactoe")
-    choose = demo.tree_search(playouts=400, seed=0)
     wins = game.state(board=["xx.", "oo.", "..."])
-    assert wins.action_name(choose(wins).action) == "c1"
-    assert choose(wins).value > 0.9
+    turn = demo.Player(game, 400, seed=0).choose(wins)
+    assert (turn.player, turn.name, turn.action) == (0, "c1", 2)
+    assert turn.value > 0.9
     threatened = game.state(board=["x..", ".x.", "o.."])
-    assert threatened.action_name(choose(threatened).action) == "c3"
+    assert demo.Player(game, 400, seed=0).choose(threatened).name == "c3"
     drawn = game.state(board=["xox", "xoo", "ox."])
-    assert choose(drawn) == demo.Choice(action=8, value=0.0)
+    assert demo.Player(game, 400, seed=0).choose(drawn) == demo.Turn(0, "c3", 8, 0.0, 0)
+
+
+def test_the_demo_players_keep_what_they_found() -> None:
+    game = rf.make("tictactoe")
+    state, players = game.initial_state(), [demo.Player(game, 300, seed) for seed in (0, 1)]
+    turns = demo.play(state, players, lambda *_: None)
+    assert state.is_over
+    assert [turn.kept for turn in turns[:2]] == [0, 0]  # nothing searched yet
+    assert all(turn.kept > 0 for turn in turns[2:])
+    assert [turn.player for turn in turns] == [number % 2 for number in range(len(turns))]
+    replay = game.initial_state()
+    for turn in turns:
+        assert replay.action_name(turn.action) == turn.name
+        replay.apply(turn.action)
+    assert replay.key == state.key
+
+
+def test_chances_rise_from_lost_to_won() -> None:
+    assert demo.chances([]) == ""
+    assert demo.chances([-1.0, 0.0, 1.0]) == "expects +1.00 ▁▅█"
+    assert len(demo.chances([0.0] * 99)) == len("expects +0.00 ") + demo.HISTORY
 
 
 def test_stones_are_coloured_and_column_letters_are_not() -> None:
@@ -195,9 +223,10 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     from rich.console import Console
 
     state = rf.make("tictactoe").initial_state()
-    players = [demo.tree_search(5, seed) for seed in (0, 1)]
+    players = [demo.Player(state.game, 5, seed) for seed in (0, 1)]
     turns = demo.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
     out = capsys.readouterr().out
     assert state.is_over
     for turn in turns:
         assert f"plays {turn.name}" in out
+    assert "5 simulations per action" in out

@@ -15,12 +15,13 @@ from ramify.cli.common import fail, parse_settings, print_json, table_console
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ramify.games import State
+    from ramify.games import Game, State
     from ramify.search import NativeEvaluator, Searcher, SearchResult
 
 SIMULATIONS = 10_000  # without --simulations; a quick look
 UNLIMITED = 2**53  # simulations where time or evaluations are the limit
 PATIENCE = 2.0  # seconds until a progress bar appears
+REDRAW = 0.1  # seconds between two pictures of it
 SHOWN = 10  # rows of the table without --top
 
 
@@ -62,7 +63,7 @@ def analyze(
     ramify analyze chess --state "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
     ramify analyze pyrat --set preset=tiny --setting normalize=remaining
     ramify analyze tictactoe --state '{"board": ["xx.", "oo.", "..."]}'
-    ramify analyze connect_four --setting max_seconds=5 --tree 2
+    ramify analyze connect_four --actions "d d" --setting max_seconds=5
     """
     from ramify.cli.analysis import describe, print_analysis
 
@@ -96,12 +97,14 @@ def find_position(name: str, params: dict[str, Any], text: str | None, actions: 
     return start
 
 
-def read_state(game: Any, text: str) -> State:
+def read_state(game: Game, text: str) -> State:
     """A position from its short text form, or from its parts written as a JSON object."""
     import json
 
-    if not hasattr(game, "state"):
-        raise ValueError(f"positions of {game.name} cannot be given as text; use --actions")
+    from ramify import _core
+
+    if not isinstance(game, _core.Game):
+        raise ValueError(f"a position of {game.name} cannot be written as text; lead there with --actions")
     if not text.lstrip().startswith("{"):
         return game.state(text)
     try:
@@ -136,9 +139,9 @@ def read_evaluator(text: str) -> NativeEvaluator:
     name, separator, count = text.partition(":")
     if text == "uniform":
         return Uniform()
-    if name == "rollout" and (not separator or (count.isdecimal() and int(count) > 0)):
-        return Rollout(int(count) if separator else 1)
-    fail(f"an evaluator is uniform, rollout or rollout:N, not {text!r}")
+    if name != "rollout" or (separator and not (count.isdecimal() and int(count) > 0)):
+        fail(f"an evaluator is uniform, rollout or rollout:N, not {text!r}")
+    return Rollout(int(count) if separator else 1)
 
 
 def make_searcher(
@@ -183,7 +186,7 @@ class ProgressBar:
 
     def __call__(self, stats: Mapping[str, int]) -> None:
         elapsed = time.perf_counter() - self.start
-        if elapsed < PATIENCE or elapsed - self.drawn < 0.1:
+        if elapsed < PATIENCE or elapsed - self.drawn < REDRAW:
             return
         if self.bar is None:
             self.bar = self.stack.enter_context(progress_bar())
@@ -196,7 +199,7 @@ class ProgressBar:
     def share(self, stats: Mapping[str, int], elapsed: float) -> float:
         """How much of the nearest limit is used up."""
         used = {"simulations": stats["simulations"], "max_evaluations": stats["evaluations"], "max_seconds": elapsed}
-        return max(used[name] / self.limits[name] for name in used if self.limits[name] is not None)
+        return max(float(used[name] / self.limits[name]) for name in used if self.limits[name] is not None)
 
 
 def progress_bar() -> Progress:

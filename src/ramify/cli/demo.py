@@ -12,16 +12,16 @@ import typer
 from ramify.cli.common import fail, parse_settings
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, Group
     from rich.text import Text
 
     from ramify.games import Game, State
 
+DEFAULT: tuple[str, dict[str, Any]] = ("hex", {"size": 11})
 NAMES = ("red", "blue")
 STYLES = ("bold red", "bold blue")  # of the players' stones
 BLOCKS = "▁▂▃▄▅▆▇█"
-HISTORY = 30  # values shown beside the position
+HISTORY = 24  # values shown beside the position
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ def play(state: State, players: Sequence[Player], show: Callable[[State, list[Tu
 
 
 def demo(
-    game: Annotated[str | None, typer.Argument(help="A game whose players act in turn; default: hex size=9.")] = None,
+    game: Annotated[str | None, typer.Argument(help="A game whose players act in turn; default: hex size=11.")] = None,
     settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
-    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 2000,
-    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 8000,
+    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 4000,
+    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 20000,
     seed: Annotated[int, typer.Option(min=0, help="The same seed shows the same game.")] = 0,
     pause: Annotated[float, typer.Option(min=0, help="Least seconds per action on a terminal.")] = 0.3,
 ) -> None:
@@ -85,7 +85,7 @@ def demo(
 
     from ramify.games import make
 
-    name, params = (game, parse_settings(settings or [])) if game else default_game()
+    name, params = (game, parse_settings(settings or [])) if game else DEFAULT
     try:
         chosen = make(name, **params)
     except (ValueError, ImportError) as error:
@@ -99,12 +99,6 @@ def demo(
     started = time.perf_counter()
     turns = watch(console, state, players, pause)
     console.print(summary(str(chosen), state.returns.tolist(), turns, time.perf_counter() - started), soft_wrap=True)
-
-
-def default_game() -> tuple[str, dict[str, Any]]:
-    from ramify.games import games
-
-    return ("hex", {"size": 9}) if "hex" in games() else ("tictactoe", {})
 
 
 def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> list[Turn]:
@@ -130,20 +124,19 @@ def watch_plain(console: Console, state: State, players: Sequence[Player], _: fl
     return turns
 
 
-def screen(state: State, players: Sequence[Player], turns: list[Turn]) -> Table:
-    """The position, and beside it the players."""
+def screen(state: State, players: Sequence[Player], turns: list[Turn]) -> Group:
+    """The position, beside it the players, and below it what just happened."""
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     side = Text("\n")
     for number, player in enumerate(players):
-        side.append(NAMES[number], STYLES[number]).append(f" searches {player.simulations:,} simulations per action\n")
+        side.append(NAMES[number], STYLES[number]).append(f": {player.simulations:,} simulations per action\n")
         side.append(chances([turn.value for turn in turns if turn.player == number])).append("\n\n")
-    if turns:
-        side.append_text(caption(len(turns), turns[-1]))
     grid = Table.grid(padding=(0, 4))
     grid.add_row(colour(str(state)), side)
-    return grid
+    return Group(grid, caption(len(turns), turns[-1]) if turns else "")
 
 
 def chances(values: Sequence[float]) -> str:
