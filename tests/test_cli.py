@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -50,7 +51,7 @@ def test_without_a_command_it_helps(run) -> None:
         (["games", "tictactoe", "size"], ["key=value", "'size'"]),
         (["demo", "nothing"], ["nothing"]),
         (["demo", "--red", "0"], ["red"]),
-        (["demo", "pyrat"], ["pyrat", "at once"]),
+        (["demo", "hex", "size=100"], ["size", "100"]),
     ],
 )
 def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> None:
@@ -93,6 +94,15 @@ def test_one_game_in_detail(run) -> None:
     _, out, _ = run("games", "tictactoe")
     assert str(game.initial_state()) in out
     assert "9 actions, observation 2 x 3 x 3" in out
+
+
+def test_games_from_elsewhere_are_named_and_shown(run) -> None:
+    assert "openspiel:NAME" in run("games")[1]
+    code, out, _ = run("games", "openspiel:breakthrough", "rows=6", "columns=4", "--json")
+    assert code == 0
+    data = json.loads(out)
+    assert data["name"] == "openspiel:breakthrough"
+    assert {"rows": 6, "columns": 4}.items() <= {row["name"]: row["value"] for row in data["parameters"]}.items()
 
 
 @pytest.mark.parametrize("name", _core.game_names())
@@ -157,52 +167,59 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_demo_plays_a_game_to_its_end(run) -> None:
-    arguments = ("demo", "tictactoe", "--red", "30", "--blue", "60", "--seed", "3")
+    arguments = ("demo", "--red", "100", "--blue", "200", "--seed", "3")
     code, out, _ = run(*arguments)
     assert code == 0
-    assert "  1. red plays" in out
-    assert "  2. blue plays" in out
-    assert out.splitlines()[-1].startswith("tictactoe(): ")
+    lines = out.splitlines()
+    assert lines[0].startswith("red plays ")
+    assert lines[1].startswith("blue plays ")
+    assert re.search(r"hex\(size=11, swap=False\): (red|blue) wins after \d+ turns", lines[-1])
     same = run(*arguments)[1]
-    assert same.splitlines()[:-1] == out.splitlines()[:-1]  # the last line has the time
+    assert same.splitlines()[:-1] == lines[:-1]  # the last line has the time
 
 
-def test_the_demo_shows_hex_unless_told_otherwise() -> None:
-    name, params = demo.DEFAULT
-    assert repr(rf.make(name, **params)) == "hex(size=11, swap=False)"
+def test_the_demo_shows_both_players_where_both_act(run) -> None:
+    code, out, _ = run("demo", "goofspiel", "cards=3", "--red", "50", "--blue", "50")
+    assert code == 0
+    assert re.match(r"red plays \S+ \(expects .*\)\nblue plays \S+ \(expects .*\)\n", out)
+    assert "after 3 turns" in out or "after 2 turns" in out  # the last cards leave no choice
 
 
 def test_the_demo_players_play_tic_tac_toe_well() -> None:
     """A win in one is taken, a loss in one is avoided, and a forced draw is seen as one."""
     game = rf.make("tictactoe")
-    wins = game.state(board=["xx.", "oo.", "..."])
-    turn = demo.Player(game, 400, seed=0).choose(wins)
-    assert (turn.player, turn.name, turn.action) == (0, "c1", 2)
-    assert turn.value > 0.9
-    threatened = game.state(board=["x..", ".x.", "o.."])
-    assert demo.Player(game, 400, seed=0).choose(threatened).name == "c3"
-    drawn = game.state(board=["xox", "xoo", "ox."])
-    assert demo.Player(game, 400, seed=0).choose(drawn) == demo.Turn(0, "c3", 8, 0.0, 0)
+
+    def choose(number: int, rows: list[str]) -> demo.Choice:
+        return demo.Player(game, number, 800, seed=0).choose(game.state(board=rows))
+
+    wins = choose(0, ["xx.", "oo.", "..."])
+    assert wins.name == "c1"
+    assert wins.value > 0.9
+    assert choose(1, ["x..", ".x.", "o.."]).name == "c3"
+    assert choose(0, ["xox", "xoo", "ox."]) == demo.Choice(player=0, action=8, name="c3", value=0.0, kept=0)
 
 
 def test_the_demo_players_keep_what_they_found() -> None:
     game = rf.make("tictactoe")
-    state, players = game.initial_state(), [demo.Player(game, 300, seed) for seed in (0, 1)]
-    turns = demo.play(state, players, lambda *_: None)
+    state, players = game.initial_state(), [demo.Player(game, number, 300, number) for number in (0, 1)]
+    choices: list[demo.Choice] = []
+    turns = demo.play(state, players, lambda _, so_far: choices.append(so_far[-1]))
     assert state.is_over
-    assert [turn.kept for turn in turns[:2]] == [0, 0]  # nothing searched yet
-    assert all(turn.kept > 0 for turn in turns[2:])
-    assert [turn.player for turn in turns] == [number % 2 for number in range(len(turns))]
+    assert turns == len(choices)
+    assert [choice.kept for choice in choices[:2]] == [0, 0]  # nothing searched yet
+    assert all(choice.kept > 0 for choice in choices[2:])
     replay = game.initial_state()
-    for turn in turns:
-        assert replay.action_name(turn.action) == turn.name
-        replay.apply(turn.action)
+    for choice in choices:
+        assert replay.acting == (choice.player,)
+        assert replay.action_name(choice.action) == choice.name
+        replay.apply(choice.action)
     assert replay.key == state.key
 
 
-def test_chances_rise_from_lost_to_won() -> None:
+def test_chances_rise_from_the_worst_to_the_best() -> None:
     assert demo.chances([]) == ""
-    assert demo.chances([-1.0, 0.0, 1.0]) == "expects +1.00 ▁▅█"
+    assert demo.chances([-1.0, 0.1, 1.0]) == "expects +1.00 ▁▅█"
+    assert demo.chances([4.0, 0.1, -4.0]) == "expects -4.00 █▅▁"
     assert len(demo.chances([0.0] * 99)) == len("expects +0.00 ") + demo.HISTORY
 
 
@@ -223,10 +240,9 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     from rich.console import Console
 
     state = rf.make("tictactoe").initial_state()
-    players = [demo.Player(state.game, 5, seed) for seed in (0, 1)]
+    players = [demo.Player(state.game, number, 5, number) for number in (0, 1)]
     turns = demo.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
     out = capsys.readouterr().out
     assert state.is_over
-    for turn in turns:
-        assert f"plays {turn.name}" in out
+    assert out.count("plays") == turns + 1  # the last picture stays and is drawn again
     assert "5 simulations per action" in out

@@ -443,7 +443,7 @@ void Search<D>::back_up(const std::vector<Step>& path, SearchStats& stats) {
         store(bounds_.high[p], std::max(bounds_.high[p], q));
       }
     }
-    update_value(graph_, settings_, node);
+    update_value(graph_, node);
   }
 }
 

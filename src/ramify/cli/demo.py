@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,134 +17,147 @@ if TYPE_CHECKING:
 
     from ramify.games import Game, State
 
-DEFAULT: tuple[str, dict[str, Any]] = ("hex", {"size": 11})
 NAMES = ("red", "blue")
 STYLES = ("bold red", "bold blue")  # of the players' stones
-BLOCKS = "▁▂▃▄▅▆▇█"
+COLUMNS = "▁▂▃▄▅▆▇█"
 HISTORY = 24  # values shown beside the position
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One action of the game, as shown."""
+class Choice:
+    """What a player decided, what the action is called, and the reward the player still expects."""
 
     player: int
-    name: str
     action: int
-    value: float  # what the player expects to win: -1 (lost) to 1 (won)
-    kept: int  # visits its graph already had
+    name: str
+    value: float
+    kept: int  # visits that the player's graph had before it searched
 
 
 class Player:
     """Searches with random games as its only knowledge, and keeps its graph from turn to turn."""
 
-    def __init__(self, game: Game, simulations: int, seed: int) -> None:
+    def __init__(self, game: Game, number: int, simulations: int, seed: int) -> None:
         from ramify.evaluators import Rollout
         from ramify.search import SearchConfig, Searcher
 
+        self.number = number
         self.simulations = simulations
-        self.searcher = Searcher(game, Rollout(1), SearchConfig(simulations=simulations, graph=True), seed=seed)
+        self.searcher = Searcher(game, Rollout(), SearchConfig(simulations=simulations, graph=True), seed=seed)
         self.searched = False
 
-    def choose(self, state: State) -> Turn:
+    def choose(self, state: State) -> Choice:
         """The action to play now."""
         result = self.searcher.run(state)
         self.searched = True
-        action, player = int(result.action()), state.acting[0]
+        action = result.action()
+        mine = action[self.number] if isinstance(action, tuple) else action
         kept = int(result.visits.sum()) + 1 - result.stats["simulations"]
-        return Turn(player, state.action_name(action), action, float(result.value[player]), kept)
+        value = float(result.value[self.number])
+        return Choice(self.number, mine, state.action_name(mine, self.number), value, kept)
 
-    def follow(self, action: int) -> None:
-        """Somebody played this: what was found out about the rest of the game stays."""
+    def follow(self, *actions: int) -> None:
+        """This was played: what is known of the rest of the game stays."""
         if self.searched:
-            self.searcher.advance(action)
+            self.searcher.advance(*actions)
 
 
-def play(state: State, players: Sequence[Player], show: Callable[[State, list[Turn]], None]) -> list[Turn]:
-    """Play the game to its end, in place; `show` sees every position."""
-    turns: list[Turn] = []
+Show = Callable[["State", list[Choice]], None]
+
+
+def play(state: State, players: Sequence[Player], show: Show) -> int:
+    """Play the game to its end, in place; `show` sees every position and the choices so far. Returns the turns."""
+    turns, choices = 0, list[Choice]()
     while not state.is_over:
-        turns.append(players[state.acting[0]].choose(state))
-        state.apply(turns[-1].action)
+        latest = [players[number].choose(state) for number in state.acting]
+        state.apply(*(choice.action for choice in latest))
         for player in players:
-            player.follow(turns[-1].action)
-        show(state, turns)
+            player.follow(*(choice.action for choice in latest))
+        turns += 1
+        choices += latest
+        show(state, choices)
     return turns
 
 
 def demo(
-    game: Annotated[str | None, typer.Argument(help="A game whose players act in turn; default: hex size=11.")] = None,
+    game: Annotated[str, typer.Argument(help="Any game; see `ramify games`.")] = "hex",
     settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
-    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 4000,
-    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 20000,
+    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 4_000,
+    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 20_000,
     seed: Annotated[int, typer.Option(min=0, help="The same seed shows the same game.")] = 0,
-    pause: Annotated[float, typer.Option(min=0, help="Least seconds per action on a terminal.")] = 0.3,
+    pause: Annotated[float, typer.Option(min=0, help="Least seconds per turn on a terminal.")] = 0.3,
 ) -> None:
     """Watch two search players with different budgets play a game."""
     from rich.console import Console
 
     from ramify.games import make
 
-    name, params = (game, parse_settings(settings or [])) if game else DEFAULT
     try:
-        chosen = make(name, **params)
+        state = make(game, **parse_settings(settings or [])).initial_state(seed)
     except (ValueError, ImportError) as error:
         fail(error)
-    if chosen.simultaneous:
-        fail(f"in {name} both players act at once; the demo shows games played in turn")
     console = Console(highlight=False)
-    state = chosen.initial_state(seed)
-    players = [Player(chosen, budget, 2 * seed + number) for number, budget in enumerate((red, blue))]
+    players = [Player(state.game, number, budget, 2 * seed + number) for number, budget in enumerate((red, blue))]
     watch = watch_live if console.is_terminal else watch_plain
     started = time.perf_counter()
     turns = watch(console, state, players, pause)
-    console.print(summary(str(chosen), state.returns.tolist(), turns, time.perf_counter() - started), soft_wrap=True)
+    ending = summary(str(state.game), state.returns.tolist())
+    console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
 
 
-def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> list[Turn]:
-    """The position in place, action after action, and beside it what the players think."""
+def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> int:
+    """The position in place, turn after turn, and beside it what the players expect."""
     from rich.live import Live
 
     with Live(screen(state, players, []), console=console, auto_refresh=False) as live:
         shown = time.perf_counter()
 
-        def show(state: State, turns: list[Turn]) -> None:
+        def show(state: State, choices: list[Choice]) -> None:
             nonlocal shown
             time.sleep(max(0.0, shown + pause - time.perf_counter()))
             shown = time.perf_counter()
-            live.update(screen(state, players, turns), refresh=True)
+            live.update(screen(state, players, choices), refresh=True)
 
         return play(state, players, show)
 
 
-def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> list[Turn]:
-    """One line per action and the position at the end: for files and pipes."""
-    turns = play(state, players, lambda _, turns: console.print(caption(len(turns), turns[-1])))
+def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
+    """One line per choice and the position at the end: for files and pipes."""
+    shown = 0
+
+    def show(_: State, choices: list[Choice]) -> None:
+        nonlocal shown
+        for choice in choices[shown:]:
+            console.print(caption(choice))
+        shown = len(choices)
+
+    turns = play(state, players, show)
     console.print(colour(str(state)))
     return turns
 
 
-def screen(state: State, players: Sequence[Player], turns: list[Turn]) -> Group:
-    """The position, beside it the players, and below it what just happened."""
+def screen(state: State, players: Sequence[Player], choices: list[Choice]) -> Group:
+    """The position, beside it the players, and below it the latest choice."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     side = Text("\n")
-    for number, player in enumerate(players):
-        side.append(NAMES[number], STYLES[number]).append(f": {player.simulations:,} simulations per action\n")
-        side.append(chances([turn.value for turn in turns if turn.player == number])).append("\n\n")
+    for player in players:
+        side.append(NAMES[player.number], STYLES[player.number])
+        side.append(f": {player.simulations:,} simulations per action\n")
+        side.append(chances([choice.value for choice in choices if choice.player == player.number])).append("\n\n")
     grid = Table.grid(padding=(0, 4))
     grid.add_row(colour(str(state)), side)
-    return Group(grid, caption(len(turns), turns[-1]) if turns else "")
+    return Group(grid, caption(choices[-1]) if choices else "")
 
 
 def chances(values: Sequence[float]) -> str:
-    """The latest values as a line of small columns, from -1 (lost) to 1 (won)."""
+    """The latest values as a row of small columns, from the worst to the best they could be (at least -1 to 1)."""
     if not values:
         return ""
-    top = len(BLOCKS) - 1
-    columns = [BLOCKS[min(top, max(0, round((value + 1) / 2 * top)))] for value in values[-HISTORY:]]
+    most, top = max(1.0, *map(abs, values)), len(COLUMNS) - 1
+    columns = [COLUMNS[round((value / most + 1) / 2 * top)] for value in values[-HISTORY:]]
     return f"expects {values[-1]:+.2f} {''.join(columns)}"
 
 
@@ -162,23 +175,20 @@ def colour(text: str) -> Text:
     return painted
 
 
-def caption(number: int, turn: Turn) -> Text:
+def caption(choice: Choice) -> Text:
     """What just happened."""
     from rich.text import Text
 
-    text = Text(f"{number:3d}. ")
-    text.append(NAMES[turn.player], STYLES[turn.player])
-    return text.append(f" plays {turn.name} (expects {turn.value:+.2f}, {turn.kept:,} visits kept)")
+    text = Text(NAMES[choice.player], STYLES[choice.player])
+    return text.append(f" plays {choice.name} (expects {choice.value:+.2f}, {choice.kept:,} visits kept)", "default")
 
 
-def summary(game: str, returns: Sequence[float], turns: Sequence[Turn], seconds: float) -> Text:
-    """How the game ended and what it took."""
+def summary(game: str, returns: Sequence[float]) -> Text:
+    """How the game ended."""
     from rich.text import Text
 
     text = Text(f"{game}: ")
     if returns[0] == returns[1]:
-        text.append("a draw")
-    else:
-        winner = int(returns[1] > returns[0])
-        text.append(NAMES[winner], STYLES[winner]).append(" wins")
-    return text.append(f" after {len(turns)} actions in {seconds:.1f} s")
+        return text.append("a draw")
+    winner = int(returns[1] > returns[0])
+    return text.append(NAMES[winner], STYLES[winner]).append(" wins")
