@@ -134,7 +134,9 @@ class Search final : public AnySearch {
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, const float* logits, int row);
   void finish_leaf(Worker& worker, NodeId id, const float* values, const std::vector<Step>& path);
   void back_up(const std::vector<Step>& path, SearchStats& stats);
+  void cancel_step(const Step& step);
   void cancel_path(const std::vector<Step>& path);
+  void cancel_collisions();
   void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
   void check_values(const float* values, int row) const;
   void evaluate_native(Worker& worker, const NativeEvaluator& evaluator);
@@ -264,9 +266,7 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
     worker.path.push_back({worker.node, edge});
     const Rewards rewards = dynamics_.apply(worker.cursor, joint);
     if (!child && !(child = link(worker, node, edge, rewards))) {
-      NodeLock lock(node, threaded());  // no room: as if this edge had not been chosen
-      --graph_.edges(node).visits[edge];
-      --node.visits;
+      cancel_step(worker.path.back());  // no room: as if this edge had not been chosen
       worker.path.pop_back();
       ++worker.stats.full;
       return Arrival::kDone;
@@ -447,14 +447,21 @@ void Search<D>::back_up(const std::vector<Step>& path, SearchStats& stats) {
   }
 }
 
+// Takes back a visit, and what values made of it in the meantime.
+template <class D>
+void Search<D>::cancel_step(const Step& step) {
+  Node& node = graph_.node(step.node);
+  NodeLock lock(node, threaded());
+  const Edges edges = graph_.edges(node);
+  --edges.visits[step.edge];
+  --node.visits;
+  if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, step.edge);
+  update_value(graph_, settings_, node);
+}
+
 template <class D>
 void Search<D>::cancel_path(const std::vector<Step>& path) {
-  for (const Step& step : path) {
-    Node& node = graph_.node(step.node);
-    NodeLock lock(node, threaded());
-    --graph_.edges(node).visits[step.edge];
-    --node.visits;
-  }
+  for (auto step = path.rbegin(); step != path.rend(); ++step) cancel_step(*step);
 }
 
 // --- batches ---------------------------------------------------------------------------------------------------------
@@ -504,13 +511,18 @@ int Search<D>::collect(int leaves, std::int64_t simulations) {
       collect_worker(worker, (leaves + worker.index) / threads, (simulations + worker.index) / threads);
     });
   }
+  cancel_collisions();
   int total = 0;
+  for (auto& worker : workers_) total += static_cast<int>(worker->num_leaves);
+  return total;
+}
+
+template <class D>
+void Search<D>::cancel_collisions() {
   for (auto& worker : workers_) {
     for (const auto& path : worker->collided) cancel_path(path);
     worker->collided.clear();
-    total += static_cast<int>(worker->num_leaves);
   }
-  return total;
 }
 
 template <class D>
@@ -582,6 +594,7 @@ void Search<D>::absorb(const EvaluationView& evaluation, int row) {
 
 template <class D>
 void Search<D>::cancel() {
+  cancel_collisions();  // there are some only if collecting failed half-way
   for (auto& worker : workers_) {
     for (std::size_t i = worker->absorbed; i < worker->num_leaves; ++i) {
       cancel_path(worker->leaves[i].path);
@@ -621,7 +634,15 @@ void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator
   fill_uniform(node);
   float values[2] = {0.0f, 0.0f};
   if constexpr (D::kLatent) node.key = static_cast<Key>(next_slot_++);
-  else if (evaluator.rollouts > 0) roll_out(worker, evaluator, values);
+  else if (evaluator.rollouts > 0) {
+    try {
+      roll_out(worker, evaluator, values);
+    } catch (...) {  // a game written in Python may raise: then the descent is undone
+      cancel_path(worker.path);
+      store(node.status, Status::kNew);
+      throw;
+    }
+  }
   finish_leaf(worker, worker.node, values, worker.path);
 }
 
