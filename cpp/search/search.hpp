@@ -196,18 +196,16 @@ Joint Search<D>::joint_of(const Node& node, std::uint32_t edge, int symmetry) co
   return joint;
 }
 
-// Selects an edge, opens it if it is new, and marks the visit; returns kUntried if the graph has no room for it.
+// Selects an edge and opens it if it is new. A full graph is searched on along the edges that it has; kUntried if this
+// node has none.
 template <class D>
 std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
   Ranges ranges;
   set_ranges(worker.cursor, ranges);
   const Pick pick = select(graph_, settings_, node, ranges);
-  std::uint32_t edge = pick.edge;
-  if (edge == kUntried) {
-    if (graph_.full()) return kUntried;
-    edge = graph_.open(worker.index, node, pick.pair, pick.fpu);
-  }
-  return edge;
+  const bool known = pick.edge != kUntried && (graph_.edges(node).child[pick.edge] & ~kPending);
+  if (!known && graph_.full()) return select_known(graph_, settings_, node, ranges);
+  return pick.edge == kUntried ? graph_.open(worker.index, node, pick.pair, pick.fpu) : pick.edge;
 }
 
 // Finds or makes the child of an edge taken for the first time; 0 if there is no room.
