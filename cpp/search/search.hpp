@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/error.hpp"
@@ -149,6 +150,7 @@ class Search final : public AnySearch {
   const Node* follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const;
   const Node* move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const;
   std::uint32_t find_edge(const Node& node, Joint joint, int symmetry) const;
+  std::uint32_t most_visited(const Node& node) const;
   void turn_words(Node& node, int symmetry);
 
   D dynamics_;
@@ -738,6 +740,22 @@ const Node* Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::
   return &graph_.node(child);
 }
 
+// Ties go to the chooser's better value, then to the higher prior and the lower action, as in SearchResult.action.
+template <class D>
+std::uint32_t Search<D>::most_visited(const Node& node) const {
+  if (settings_.graph) refresh_edges(graph_, settings_, node);
+  const Edges edges = graph_.edges(node);
+  const int player = node.chooser();
+  const std::uint32_t* words = graph_.words(node, player);
+  const auto rank = [&](std::uint32_t e) {
+    return std::tuple(edges.visits[e], node.joint() ? 0.0f : edges.q[player][e], node.joint() ? 0u : words[e]);
+  };
+  std::uint32_t best = 0;
+  for (std::uint32_t e = 1; e < node.opened; ++e)
+    if (rank(e) > rank(best)) best = e;
+  return edges.visits[best] ? best : kUntried;
+}
+
 template <class D>
 std::vector<Joint> Search<D>::principal_variation() const {
   constexpr std::size_t kLongest = 256;
@@ -746,11 +764,8 @@ std::vector<Joint> Search<D>::principal_variation() const {
   int symmetry = 0;
   const Node* node = &graph_.node(root_);
   while (node->status == Status::kReady && node->opened && line.size() < kLongest) {
-    const Edges edges = graph_.edges(*node);
-    std::uint32_t best = 0;
-    for (std::uint32_t e = 1; e < node->opened; ++e)
-      if (edges.visits[e] > edges.visits[best]) best = e;
-    if (!edges.visits[best]) break;
+    const std::uint32_t best = most_visited(*node);
+    if (best == kUntried) break;
     line.push_back(joint_of(*node, best, symmetry));
     node = move(cursor, line.back(), *node, best, symmetry);
   }
