@@ -76,6 +76,11 @@ def decided(report: Report, left: int) -> bool:
     return True
 
 
+def future_key(state: State) -> int:
+    """Equal for positions with equal futures, repetitions included where the game counts them."""
+    return int(getattr(state, "history_key", state.key))
+
+
 class Searcher:
     """Searches positions of one game with one evaluator, and keeps the graph from move to move.
 
@@ -107,7 +112,7 @@ class Searcher:
     def run(self, state: State) -> SearchResult:
         """Search from ``state`` within the config's limits. Ctrl-C ends it early with what was found so far."""
         self._check(state)
-        if self._search is None or self._root is None or self._root.key != state.key:  # another position
+        if self._search is None or self._root is None or future_key(self._root) != future_key(state):  # another position
             self._search = self._source.new_search(state, self.config)
             self._root = state.copy()
             self._source.begin([self._root])
@@ -168,16 +173,15 @@ class Searcher:
             raise ValueError("nothing to advance: run a search first")
         root, state = self._root, self._root.copy()
         state.apply(*actions)  # raises IllegalAction and leaves everything as it was
-        self._generation += 1
-        self._root = state
-        if state.is_over:
-            self._search = None
-            return
         joint = [-1, -1]
         for player, action in zip(root.acting, actions, strict=True):
             representatives, index = root.outcomes(player)  # the graph knows one action per outcome
             joint[player] = int(representatives[index[int(action)]])
-        self._search.advance(joint[0], joint[1])
+        self._search.advance(joint[0], joint[1])  # in a learned model raises InvalidInput, with the same effect
+        self._generation += 1
+        self._root = state
+        if state.is_over:
+            self._search = None
 
     def reset(self) -> None:
         """Forget the graph: the next run starts afresh."""
