@@ -6,7 +6,9 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
 
 #include "base/error.hpp"
@@ -220,12 +222,19 @@ class Group {
     share(list, [&](std::size_t i) { if (rows[i]) list[i]->absorb(view, first[i]); });
   }
 
-  std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed, std::int64_t simulations,
-                          double seconds) {
+  // As Search.run_native for each, with the same `seconds` for all of them together.
+  std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
+                          const std::vector<std::int64_t>& simulations, double seconds) {
+    using Clock = std::chrono::steady_clock;
     const std::vector<AnySearch*> list = pointers(searches);
     const MaybeRelease release(any_python(list));
+    const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
     std::atomic<std::int64_t> done{0};
-    share(list, [&](std::size_t i) { done += list[i]->run_native({rollouts, seed}, simulations, seconds); });
+    share(list, [&](std::size_t i) {
+      const std::chrono::duration<double> left = deadline - Clock::now();
+      if (simulations[i] > 0 && (left.count() > 0.0 || done == 0))
+        done += list[i]->run_native({rollouts, seed}, simulations[i], left.count());
+    });
     return done;
   }
 
@@ -299,8 +308,8 @@ void bind_search(nb::module_& m) {
            nb::sig("def absorb(self, searches: list[Search], rows: Sequence[int], logits: NDArray[Any], "
                    "values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None"))
       .def("run_native", &Group::run_native, "searches"_a, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a,
-           nb::sig("def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: int, "
-                   "seconds: float) -> int"));
+           nb::sig("def run_native(self, searches: list[Search], rollouts: int, seed: int, "
+                   "simulations: Sequence[int], seconds: float) -> int"));
 
   m.def("make_search", &make_native, "state"_a, "settings"_a,
         nb::sig("def make_search(state: State, settings: dict[str, Any]) -> Search"));

@@ -653,7 +653,7 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
   const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
   std::atomic<std::int64_t> left{simulations}, done{0};
   in_all_threads([&](Worker& worker) {
-    while (Clock::now() < deadline) {
+    do {  // at least once: a run that is late already still makes progress
       const std::int64_t share = std::min(kShare, left.fetch_sub(kShare));
       if (share <= 0) return;
       for (std::int64_t i = 0; i < share;) {
@@ -668,7 +668,7 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
         ++i;
       }
       done.fetch_add(share);
-    }
+    } while (Clock::now() < deadline);
   });
   return done.load();
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -205,19 +204,28 @@ class Searcher:
         """Run until the budget is spent, or for ``count`` simulations."""
         stop_at = None if count is None else search.stats["simulations"] + count
         while True:
-            stats = search.stats
-            left = budget.simulations(stats)
+            left = self._left(search, budget)
             if stop_at is not None:
-                left = min(left, stop_at - stats["simulations"])
-            if left <= 0 or (self.config.stop_early and decided(search.report([]), left)):
+                left = min(left, stop_at - search.stats["simulations"])
+            if left <= 0:
                 return
-            if self.config.stop_early:
-                left = min(left, EARLY_CHUNK)
             if self._native is not None:
                 seconds = min(NATIVE_SECONDS, budget.seconds())
                 search.run_native(self._native.rollouts, self.seed, left, seconds)
             else:
                 self._batch(search, left)
+
+    def _left(self, search: _core.Search, budget: Budget) -> int:
+        """Simulations to make before the next look at the budget; 0: none is left."""
+        stats = search.stats
+        left = budget.simulations(stats)
+        if not left or not self.config.stop_early:
+            return left
+        if self._native is None:
+            return 0 if decided(search.report([]), left) else left
+        # The clock may cut the core short: look at fixed counts only, or results would depend on it.
+        ahead = EARLY_CHUNK - stats["simulations"] % EARLY_CHUNK
+        return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
 
     def _batch(self, search: _core.Search, left: int) -> None:
         rows = search.collect(self.config.batch, left)
@@ -227,30 +235,19 @@ class Searcher:
             search.absorb(logits, values, 0, rewards)
 
     def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
-        if self._native is not None:
-            self._drive_many_native(group, searches, budget, self._native.rollouts)
-            return
-        arrays = self._source.arrays(self.config.batch * len(searches))
         while True:
-            left = [budget.simulations(search.stats) for search in searches]
+            left = [self._left(search, budget) for search in searches]
             if not any(left):
                 return
+            if self._native is not None:
+                seconds = min(NATIVE_SECONDS, budget.seconds())
+                group.run_native(searches, self._native.rollouts, self.seed, left, seconds)
+                continue
+            arrays = self._source.arrays(self.config.batch * len(searches))
             rows = group.gather(searches, self.config.batch, left, arrays)
             if any(rows):
                 logits, values, rewards = self._source.answer(rows)
                 group.absorb(searches, rows, logits, values, rewards)
-
-    def _drive_many_native(
-        self, group: _core.Group, searches: list[_core.Search], budget: Budget, rollouts: int
-    ) -> None:
-        share = max(1, min(self.config.simulations, 4096))
-        while True:
-            left = [budget.simulations(search.stats) for search in searches]
-            busy = [search for search, n in zip(searches, left, strict=True) if n > 0]
-            if not busy:
-                return
-            count = min(share, min(n for n in left if n > 0))
-            group.run_native(busy, rollouts, self.seed, count, math.inf)
 
     def _result(
         self, search: _core.Search, state: State, budget: Budget, interrupted: bool, own: bool = True
