@@ -6,7 +6,14 @@
 
 namespace ramify {
 
-Value to_value(nb::handle object) {
+namespace {
+
+Value::Dict convert_dict(nb::handle mapping, int depth);
+
+constexpr int kDeepest = 16;  // no position is nested deeper; a list inside itself is nested for ever
+
+Value convert(nb::handle object, int depth) {
+  if (depth > kDeepest) throw InvalidInput("a value is nested deeper than " + std::to_string(kDeepest) + " levels");
   if (object.is_none()) return {};
   if (PyBool_Check(object.ptr())) return nb::cast<bool>(object);
   if (PyLong_Check(object.ptr())) {
@@ -17,24 +24,29 @@ Value to_value(nb::handle object) {
   }
   if (PyFloat_Check(object.ptr())) return nb::cast<double>(object);
   if (PyUnicode_Check(object.ptr())) return nb::cast<std::string>(object);
-  if (PyDict_Check(object.ptr())) return to_dict(object);
-  if (nb::hasattr(object, "tolist")) return to_value(object.attr("tolist")());  // numpy arrays and scalars
+  if (PyDict_Check(object.ptr())) return convert_dict(object, depth);
+  if (nb::hasattr(object, "tolist")) return convert(object.attr("tolist")(), depth + 1);  // numpy arrays and scalars
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || PyAnySet_Check(object.ptr())) {
     Value::List list;
-    for (nb::handle item : object) list.push_back(to_value(item));
+    for (nb::handle item : object) list.push_back(convert(item, depth + 1));
     return list;
   }
   throw nb::type_error(("cannot use a value of type " + std::string(nb::str(object.type()).c_str())).c_str());
 }
 
-Value::Dict to_dict(nb::handle mapping) {
+Value::Dict convert_dict(nb::handle mapping, int depth) {
   Value::Dict dict;
   for (auto [key, value] : nb::cast<nb::dict>(mapping)) {
     if (!PyUnicode_Check(key.ptr())) throw nb::type_error("names of parameters and parts must be texts");
-    dict.emplace_back(nb::cast<std::string>(key), to_value(value));
+    dict.emplace_back(nb::cast<std::string>(key), convert(value, depth + 1));
   }
   return dict;
 }
+
+}  // namespace
+
+Value to_value(nb::handle object) { return convert(object, 0); }
+Value::Dict to_dict(nb::handle mapping) { return convert_dict(mapping, 0); }
 
 nb::object to_python(const Value& value) {
   struct Visitor {

@@ -33,9 +33,7 @@ def suits(kind) -> bool:
     )
 
 
-KINDS = {
-    kind.short_name: kind for kind in pyspiel.registered_games() if not kind.short_name.startswith("python_")
-}
+KINDS = {kind.short_name: kind for kind in pyspiel.registered_games() if not kind.short_name.startswith("python_")}
 PLAYABLE = sorted(name for name, kind in KINDS.items() if suits(kind) and name not in NEEDS_PARAMETERS)
 SAMPLE = {
     "tic_tac_toe": {},
@@ -138,9 +136,7 @@ def test_a_game_equals_pyspiels(name, params):
 
 
 def test_rewards_are_paid_when_they_are_earned():
-    state = rf.make(
-        "openspiel:repeated_game", stage_game={"name": "matrix_pd"}, num_repetitions=3
-    ).initial_state()
+    state = rf.make("openspiel:repeated_game", stage_game={"name": "matrix_pd"}, num_repetitions=3).initial_state()
     assert state.apply(0, 1).tolist() == [0.0, 10.0]
     assert state.apply(0, 0).tolist() == [5.0, 5.0]
     assert state.apply(1, 1).tolist() == [1.0, 1.0]

@@ -89,6 +89,16 @@ def test_key_tells_apart_what_decides_the_future(change):
     assert GAME.state(**{**LADEN, **change}).key != GAME.state(**LADEN).key
 
 
+def test_key_tells_every_edge_apart():
+    right = [[[x, y], [x + 1, y]] for x in range(4) for y in range(4)]
+    up = [[[x, y], [x, y + 1]] for x in range(5) for y in range(3)]
+    keys = {GAME.state(**PLAIN).key}
+    for edge in right + up:
+        keys |= {GAME.state(**PLAIN, walls=[edge]).key}
+        keys |= {GAME.state(**PLAIN, mud=[[*edge, turns]]).key for turns in (2, 3, 255)}
+    assert len(keys) == 1 + 4 * 31
+
+
 def test_key_tells_rewards_apart_and_ignores_what_is_past():
     key = GAME.state(**LADEN).key
     others = [rf.make("pyrat", width=5, height=4, reward=reward).state(**LADEN).key for reward in ("difference", "win")]
@@ -226,6 +236,15 @@ def test_pickling_mid_game():
         assert again.key == state.key
         assert again.returns.tolist() == state.returns.tolist()
         assert again.game == state.game
+
+
+@pytest.mark.parametrize("params", [{}, {"starts": "random"}, {"starts": ((1, 2), (3, 3)), "reward": "win"}], ids=str)
+def test_pickling_a_game(params):
+    game = rf.make("pyrat", width=5, height=4, cheese=4, **params)
+    again = pickle.loads(pickle.dumps(game))
+    assert again == game
+    assert again.initial_state(3).key == game.initial_state(3).key
+    assert game != rf.make("pyrat", width=5, height=4, cheese=4, starts=((1, 2), (3, 2)))
 
 
 def test_illegal_actions_change_nothing():

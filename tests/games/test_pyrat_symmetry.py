@@ -149,4 +149,4 @@ def test_a_symmetric_game_equals_its_half_turn_with_players_swapped():
     for seed in range(10):
         state = game.initial_state(seed)
         assert state.transform(swap).key == state.key
-        assert (state.observation(0).ravel()[game.symmetries[swap].observation] == state.observation(0).ravel()).all()
+        assert (state.observation(0).ravel()[game.symmetries[swap].observation] == state.observation(1).ravel()).all()

@@ -34,6 +34,11 @@ from .evaluators import Evaluation, outcome_actions, outcome_priors
 from .numbers import best, edge_value, exploration, f32, node_value, normalized, score, weighted_mean
 
 
+def shared_key(state: State) -> int:
+    """Positions may share a node if their whole futures are equal: in chess that needs the history."""
+    return int(getattr(state, "history_key", state.key))
+
+
 class Node:
     """A position: what the evaluator said of it, and what was seen of each of its edges."""
 
@@ -100,12 +105,13 @@ class Search:
     def expand_edge(self, node: Node, state: State, rewards: np.ndarray, o1: int, o2: int) -> None:
         """Link edge (o1, o2) of `node` to the node of `state`, the position after it."""
         node.edge_r[:, o1, o2] = rewards
-        child = self.transposition_table.get(state.key) if self.config.graph else None
+        key = shared_key(state)
+        child = self.transposition_table.get(key) if self.config.graph else None
         if child is None:
             child = Node(state)
             self.nodes += 1
             if self.config.graph:
-                self.transposition_table[state.key] = child
+                self.transposition_table[key] = child
         node.edge_children[o1, o2] = child
 
     def short_circuits(self, node: Node, o1: int, o2: int) -> bool:

@@ -51,11 +51,9 @@ class MazeBuilder {
       const Edge edge = pick(doors_);
       open(edge, recipe_.symmetric ? 2 : 1);
       absorb(edge.cell);
-      if (!recipe_.symmetric) return;
+      // Where the component of cell 0 is its own mirror image, the mirrored edge has joined a second one to it.
       const Edge mirrored = maze_.mirror(edge);
-      const int far = maze_.neighbour(mirrored.cell, mirrored.direction);
-      if (inside(far)) absorb(mirrored.cell);
-      else if (inside(mirrored.cell)) absorb(far);
+      if (recipe_.symmetric && inside(maze_.neighbour(mirrored.cell, mirrored.direction))) absorb(mirrored.cell);
     });
   }
 

@@ -36,7 +36,7 @@ struct Setup {
   int total;                            // cheese at the start, which the majority is counted from
   std::vector<std::uint16_t> pieces;    // the cell of every piece that a state of this game can hold, ascending
   std::vector<std::uint16_t> piece_at;  // the piece of every cell, or kNoPiece
-  Key key;                              // of all that decides the future, except the pieces: states hold those
+  Key key;                              // of maze, max_turns and rewards; the total follows from cheese and scores
 };
 
 struct Player {

@@ -69,8 +69,6 @@ Symmetry make_symmetry(const Turn& turn, bool swaps, int planes, int width, int 
 
 }  // namespace
 
-// A state's observation is one player's view, and the same player's view of the image: so where the players change
-// places, the planes of the viewer and of the other player do too.
 std::vector<Symmetry> PyRat::symmetries() const {
   std::vector<Symmetry> list;
   const int width = recipe_.width, height = recipe_.height;

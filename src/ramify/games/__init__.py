@@ -1,7 +1,8 @@
 """Games: the protocol, the registry, games written in Python, and the checker for game authors."""
 
 from ramify._core import IllegalAction, InvalidInput
-from ramify.games import pyrat as pyrat
+from ramify.games import chess as _chess  # noqa: F401  # adds state.board
+from ramify.games import pyrat as _pyrat  # noqa: F401  # adds presets and derived attributes
 from ramify.games.broken import BrokenGame
 from ramify.games.check import check_game
 from ramify.games.native import restore_game, restore_state, state_attribute

@@ -126,9 +126,7 @@ class OpenSpielGame(PythonGame):
 
     def observation(self, position: Position, player: int) -> NDArray[np.float32]:
         state = position.state
-        tensor = (
-            state.observation_tensor(player) if self._observes else state.information_state_tensor(player)
-        )
+        tensor = state.observation_tensor(player) if self._observes else state.information_state_tensor(player)
         return np.array(tensor, dtype=np.float32).reshape(self.observation_shape)
 
     def key(self, position: Position) -> int:
