@@ -175,8 +175,10 @@ std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& setti
   std::size_t observation_size = 1;
   for (nb::handle side : game.attr("observation_shape")) observation_size *= nb::cast<std::size_t>(side);
   PythonRules rules(nb::cast<int>(game.attr("num_actions")), observation_size);
-  auto made = std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state),
-                                                       to_settings(settings), observation_size);
+  Settings given = to_settings(settings);
+  given.threads = 1;  // other threads would call Python without holding the GIL
+  auto made = std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state), given,
+                                                       observation_size);
   return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
 }
 
