@@ -224,7 +224,7 @@ class Group {
     share(list, [&](std::size_t i) { if (rows[i]) list[i]->absorb(view, first[i]); });
   }
 
-  // As Search.run_native for each, with the same `seconds` for all of them together.
+  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without.
   std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
                           const std::vector<std::int64_t>& simulations, double seconds) {
     using Clock = std::chrono::steady_clock;
@@ -234,7 +234,7 @@ class Group {
     std::atomic<std::int64_t> done{0};
     share(list, [&](std::size_t i) {
       const std::chrono::duration<double> left = deadline - Clock::now();
-      if (simulations[i] > 0 && (left.count() > 0.0 || done == 0))
+      if (simulations[i] > 0 && left.count() > 0.0)
         done += list[i]->run_native({rollouts, seed}, simulations[i], left.count());
     });
     return done;

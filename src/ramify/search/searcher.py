@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -17,6 +18,7 @@ from ramify.search.source import LatentSource, RulesSource, Source
 from ramify.search.trace import log_run, trace_simulations, wants_trace
 
 NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
+NATIVE_SHARE = 256  # simulations of one search among many before the next has its turn
 EARLY_CHUNK = 64  # simulations between two looks at whether the best action can still change
 
 
@@ -240,14 +242,23 @@ class Searcher:
             if not any(left):
                 return
             if self._native is not None:
-                seconds = min(NATIVE_SECONDS, budget.seconds())
-                group.run_native(searches, self._native.rollouts, self.seed, left, seconds)
+                self._native_round(group, searches, left, budget)
                 continue
             arrays = self._source.arrays(self.config.batch * len(searches))
             rows = group.gather(searches, self.config.batch, left, arrays)
             if any(rows):
                 logits, values, rewards = self._source.answer(rows)
                 group.absorb(searches, rows, logits, values, rewards)
+
+    def _native_round(self, group: _core.Group, searches: list[_core.Search], left: list[int], budget: Budget) -> None:
+        """A share of simulations for every search, those with the fewest first, as far as the time goes."""
+        assert self._native is not None
+        made = [search.stats["simulations"] for search in searches]
+        turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
+        first = min(made) == 0  # whatever the time: a search without a simulation has no result
+        shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
+        seconds = math.inf if first else min(NATIVE_SECONDS, budget.seconds())
+        group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
 
     def _result(
         self, search: _core.Search, state: State, budget: Budget, interrupted: bool, own: bool = True
