@@ -9,15 +9,12 @@ JOBS   ?= 2
 ARGS   ?=
 
 PIP    := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.txt
-# Build tools live in the environment and the build folder is kept: after a change in cpp/ only that is compiled.
-BUILD_TOOLS := scikit-build-core nanobind cmake ninja
-EDITABLE    := $(PIP) --no-build-isolation
 
 CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
 INSTALLED    := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format bench stub sanitize sanitize-threads check-arm64 install clean
+.PHONY: help demo test test-slow lint format bench stub sanitize sanitize-threads check-arm64 install dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,9 +65,15 @@ clean: ## remove what was built; .venv stays, its next use rebuilds the core
 $(PY):
 	@python=$$(PYTHON="$(PYTHON)" tools/preflight.sh) && echo "creating $(VENV) with $$python" && $$python -m venv $(VENV)
 
-# An editable install does not rebuild C++ by itself: any change under cpp/ comes through here. Dependencies are looked
-# at again only when one of the files that name them has changed.
+# An editable install does not rebuild C++ by itself: any change under cpp/ comes through here. Build tools live in the
+# environment and the build folder is kept, so that only what changed is compiled. Dependencies are looked at again
+# only when one of the files that name them has changed.
 $(INSTALLED): $(CORE_SOURCES) pyproject.toml constraints.txt | $(PY)
-	@echo "building the core$(if $(filter pyproject.toml constraints.txt,$?), and installing what it needs (minutes the first time))"
-	@$(if $(filter pyproject.toml constraints.txt,$?),$(PIP) $(BUILD_TOOLS) && $(EDITABLE) -e '.[$(EXTRAS)]',$(EDITABLE) --no-deps -e .)
+	@$(if $(filter pyproject.toml constraints.txt,$?),$(MAKE) --no-print-directory dependencies)
+	@echo "building the core"
+	@$(PIP) --no-build-isolation --no-deps -e .
 	@touch $@
+
+dependencies: | $(PY)
+	@echo "installing what the project needs (minutes the first time)"
+	@$(PY) -m tools.requirements $(EXTRAS) >$(VENV)/requirements.txt && $(PIP) -r $(VENV)/requirements.txt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -49,7 +50,8 @@ def test_without_a_command_it_helps(run) -> None:
         (["games", "tictactoe", "size=4"], ["size"]),
         (["games", "tictactoe", "size"], ["key=value", "'size'"]),
         (["demo", "nothing"], ["nothing"]),
-        (["demo", "--playouts", "0"], ["playouts"]),
+        (["demo", "--simulations", "0"], ["simulations"]),
+        (["demo", "hex", "size=100"], ["size", "100"]),
     ],
 )
 def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> None:
@@ -92,6 +94,15 @@ def test_one_game_in_detail(run) -> None:
     _, out, _ = run("games", "tictactoe")
     assert str(game.initial_state()) in out
     assert "9 actions, observation 2 x 3 x 3" in out
+
+
+def test_games_from_elsewhere_are_named_and_shown(run) -> None:
+    assert "openspiel:NAME" in run("games")[1]
+    code, out, _ = run("games", "openspiel:breakthrough", "rows=6", "columns=4", "--json")
+    assert code == 0
+    data = json.loads(out)
+    assert data["name"] == "openspiel:breakthrough"
+    assert {"rows": 6, "columns": 4}.items() <= {row["name"]: row["value"] for row in data["parameters"]}.items()
 
 
 @pytest.mark.parametrize("name", _core.game_names())
@@ -156,26 +167,31 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_demo_plays_a_game_to_its_end(run) -> None:
-    code, out, _ = run("demo", "tictactoe", "--playouts", "30", "--seed", "3")
+    code, out, _ = run("demo", "--simulations", "200", "--seed", "3")
     assert code == 0
     assert "  1. red plays" in out
     assert "  2. blue plays" in out
-    assert out.splitlines()[-1].startswith("tictactoe(): ")
-    same = run("demo", "tictactoe", "--playouts", "30", "--seed", "3")[1]
+    assert re.search(r"hex\(size=9, swap=False\): (red|blue) wins after \d+ turns", out.splitlines()[-1])
+    same = run("demo", "--simulations", "200", "--seed", "3")[1]
     assert same.splitlines()[:-1] == out.splitlines()[:-1]  # the last line has the time
+
+
+def test_the_demo_shows_both_players_where_both_act(run) -> None:
+    code, out, _ = run("demo", "goofspiel", "cards=3", "--simulations", "50")
+    assert code == 0
+    assert re.match(r"  1\. red plays \S+ \(expects .*\), blue plays \S+ \(expects .*\)\n", out)
+    assert "after 3 turns" in out or "after 2 turns" in out  # the last cards leave no choice
 
 
 def test_the_demo_players_play_tic_tac_toe_well() -> None:
     """A win in one is taken, a loss in one is avoided, and a forced draw is seen as one."""
     game = rf.make("tictactoe")
-    choose = demo.tree_search(playouts=400, seed=0)
-    wins = game.state(board=["xx.", "oo.", "..."])
-    assert wins.action_name(choose(wins).action) == "c1"
-    assert choose(wins).value > 0.9
-    threatened = game.state(board=["x..", ".x.", "o.."])
-    assert threatened.action_name(choose(threatened).action) == "c3"
-    drawn = game.state(board=["xox", "xoo", "ox."])
-    assert choose(drawn) == demo.Choice(action=8, value=0.0)
+    choose = demo.search_player(simulations=800, seed=0)
+    wins = choose(game.state(board=["xx.", "oo.", "..."]), 0)
+    assert wins.name == "c1"
+    assert wins.value > 0.9
+    assert choose(game.state(board=["x..", ".x.", "o.."]), 1).name == "c3"
+    assert choose(game.state(board=["xox", "xoo", "ox."]), 0) == demo.Choice(player=0, action=8, name="c3", value=0.0)
 
 
 def test_stones_are_coloured_and_column_letters_are_not() -> None:
@@ -195,9 +211,9 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     from rich.console import Console
 
     state = rf.make("tictactoe").initial_state()
-    players = [demo.tree_search(5, seed) for seed in (0, 1)]
+    players = [demo.search_player(5, seed) for seed in (0, 1)]
     turns = demo.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
     out = capsys.readouterr().out
     assert state.is_over
-    for turn in turns:
-        assert f"plays {turn.name}" in out
+    for turn in range(1, turns + 1):
+        assert f"{turn:3d}. " in out

@@ -2,9 +2,8 @@
 
 import subprocess
 import sys
-import time
 
-HEAVY = ("torch", "pyspiel", "open_spiel", "chess", "onnxruntime", "onnx", "scipy")
+HEAVY = ("torch", "pyspiel", "open_spiel", "chess", "onnxruntime", "onnx", "scipy", "rich", "typer", "hypothesis")
 
 
 def run(code: str) -> str:
@@ -19,13 +18,6 @@ def test_import_loads_no_optional_package() -> None:
 
 
 def test_import_takes_less_than_half_a_second() -> None:
-    def seconds() -> float:
-        start = time.perf_counter()
-        run("import ramify")
-        return time.perf_counter() - start
-
-    # The interpreter counts too; other work on the machine only adds, so the best of several is the cost.
-    for _ in range(8):
-        if seconds() < 0.5:
-            return
-    raise AssertionError("import ramify took more than half a second eight times in a row")
+    """CPU time of the whole process, best of three: other programs on the machine do not count."""
+    code = "import time, ramify; print(time.process_time())"
+    assert min(float(run(code)) for _ in range(3)) < 0.5

@@ -19,6 +19,8 @@ std::string join(const Value::List& items) {
 
 }  // namespace
 
+bool Value::operator==(const Value& other) const { return data == other.data; }
+
 std::string describe(const Value& value) {
   struct Visitor {
     std::string operator()(std::monostate) const { return "None"; }

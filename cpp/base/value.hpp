@@ -27,6 +27,7 @@ struct Value {
   Value(Dict x) : data(std::move(x)) {}
 
   bool is_null() const { return data.index() == 0; }
+  bool operator==(const Value& other) const;  // the same type and the same value throughout
 };
 
 // What a value looks like to a person, for error messages: 3, 'abc', [1, 2], {...}.

@@ -90,7 +90,9 @@ class ConnectFour {
     return s;
   }
 
-  std::string action_name(const State&, int, Action column) const { return std::string(1, static_cast<char>('a' + column)); }
+  std::string action_name(const State&, int, Action column) const {
+    return std::string(1, static_cast<char>('a' + column));
+  }
 
   std::string text(const State& s) const {
     std::string out;

@@ -23,9 +23,12 @@ const Value::List& pair_of(const Value* part, const std::string& wanted) {
 
 Goofspiel::Goofspiel(Params& params) {
   cards_ = static_cast<int>(params.integer("cards", 4, 1, kMaxCards, "cards of each player, and prizes"));
-  descending_ = params.choice("points", "descending", {"descending", "ascending"}, "order of the prizes") == "descending";
-  win_ = params.choice("returns", "win", {"win", "difference"},
-                       "'win': 1, 0 or -1 at the end; 'difference': half the difference of points, turn by turn") == "win";
+  const std::string order = params.choice("points", "descending", {"descending", "ascending"}, "order of the prizes");
+  const std::string kind = params.choice(
+      "returns", "win", {"win", "difference"},
+      "'win': 1, 0 or -1 at the end; 'difference': half the difference of points, turn by turn");
+  descending_ = order == "descending";
+  win_ = kind == "win";
   all_ = static_cast<std::uint16_t>((1u << cards_) - 1);
   const Key settings = static_cast<Key>(cards_) * 4 + static_cast<Key>(descending_) * 2 + static_cast<Key>(win_);
   domain_ = combine(hash_text(name), settings);

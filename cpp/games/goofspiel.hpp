@@ -54,7 +54,8 @@ class Goofspiel {
 
   Rewards apply(State& s, Joint joint) const {
     int gained = bid(s, joint);
-    if (std::has_single_bit(s.hands[0])) gained += bid(s, {{std::countr_zero(s.hands[0]), std::countr_zero(s.hands[1])}});
+    if (std::has_single_bit(s.hands[0]))
+      gained += bid(s, {{std::countr_zero(s.hands[0]), std::countr_zero(s.hands[1])}});
     if (!win_) return {0.5f * static_cast<float>(gained), -0.5f * static_cast<float>(gained)};
     return returns(s);
   }
@@ -65,7 +66,6 @@ class Goofspiel {
     const auto lead = static_cast<std::uint16_t>(win_ ? s.points[0] - s.points[1] : 0);
     return zobrist(domain_, hands | static_cast<Key>(lead) << 32);
   }
-
 
   void observe(const State& s, int player, float* out) const;
   std::vector<Symmetry> symmetries() const;

@@ -32,7 +32,6 @@ Hex::Hex(Params& params) {
       table_.push_back(at);
     }
   initial_.key = initial_.rotated = mix(domain);
-  initial_.last = -1;
 }
 
 // Player 1 takes over the first stone: as one stone is joined to nothing but edges, the board is simply set up anew.

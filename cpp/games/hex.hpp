@@ -5,8 +5,8 @@
 // first turn only: the one stone becomes player 1's stone on the mirrored cell (row and column exchanged), which is the
 // same position with the players' places exchanged, and player 0 is to move.
 //
-// Observation, planes of size x size, rows as printed and never turned: the viewer's stones; the other player's; all
-// ones if the viewer is player 0 (who joins top and bottom), else zeros; with swap only, all ones where "swap" is legal.
+// Observation, planes of size x size, rows as printed and never turned: the viewer's stones; the other player's; ones
+// if the viewer is player 0 (who joins top and bottom), else zeros; with swap only, ones where "swap" is legal.
 #pragma once
 
 #include <algorithm>
@@ -37,11 +37,11 @@ class Hex {
     Cells start{};                  // stones joined to their owner's first edge: top for player 0, left for player 1
     Cells end{};                    // ... to the second: bottom, right
     Key key = 0;
-    Key rotated = 0;        // the key of the position turned by 180 degrees, kept beside it
-    std::int16_t last = 0;  // cell of the last stone, or -1 if unknown; for pictures, not part of the key
-    std::int16_t count = 0;  // stones on the board
-    bool second = false;     // player 1 is to move
-    bool over = false;       // the player not to move has won
+    Key rotated = 0;          // the key of the position turned by 180 degrees, kept beside it
+    std::int16_t last = -1;   // cell of the last stone, or -1 if unknown; for pictures, not part of the key
+    std::int16_t count = 0;   // stones on the board
+    bool second = false;      // player 1 is to move
+    bool over = false;        // the player not to move has won
   };
 
   explicit Hex(Params& params);
@@ -150,7 +150,9 @@ class Hex {
   void read_board(State& s, const Value::Dict& parts) const;
   bool second_to_move(const State& s, const Value* to_move) const;
   std::int16_t read_last(const State& s, const Value* last) const;
-  char symbol(const State& s, int cell) const { return has(s.stones[0], cell) ? 'x' : has(s.stones[1], cell) ? 'o' : '.'; }
+  static char symbol(const State& s, int cell) {
+    return has(s.stones[0], cell) ? 'x' : has(s.stones[1], cell) ? 'o' : '.';
+  }
 
   int size_ = 0;
   int cells_ = 0;

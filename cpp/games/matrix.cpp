@@ -39,8 +39,8 @@ Table read_table(const Value& value) {
     if (!row) throw Unusable{"a table: every row a list of numbers (row " + std::to_string(i) + " is none)"};
     if (i == 0) table.columns = row->size();
     if (row->size() != table.columns)
-      throw Unusable{"a table with rows of one length (row " + std::to_string(i) + " has " + std::to_string(row->size()) +
-                     " entries, row 0 has " + std::to_string(table.columns) + ")"};
+      throw Unusable{"a table with rows of one length (row " + std::to_string(i) + " has " +
+                     std::to_string(row->size()) + " entries, row 0 has " + std::to_string(table.columns) + ")"};
     for (const Value& number : *row) table.numbers.push_back(as_number(number));
   }
   const auto most = static_cast<std::size_t>(Matrix::kMaxActions);
@@ -59,7 +59,8 @@ std::array<Table, 2> read_tables(const Value& value) {
     return both;
   }
   if (outer->size() != 2)
-    throw Unusable{"two tables, one per player, where it is a list of tables (it has " + std::to_string(outer->size()) + ")"};
+    throw Unusable{"two tables, one per player, where it is a list of tables (it has " +
+                   std::to_string(outer->size()) + ")"};
   std::array<Table, 2> both{read_table((*outer)[0]), read_table((*outer)[1])};
   if (both[0].rows != both[1].rows || both[0].columns != both[1].columns)
     throw Unusable{"two tables of the same shape"};

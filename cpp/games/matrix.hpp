@@ -47,7 +47,8 @@ class Matrix {
   }
 
   Key key(const State& s) const {
-    return zobrist(domain_, static_cast<std::uint16_t>(s.played[0]) | static_cast<Key>(static_cast<std::uint16_t>(s.played[1])) << 16);
+    const auto row = static_cast<std::uint16_t>(s.played[0]), column = static_cast<std::uint16_t>(s.played[1]);
+    return zobrist(domain_, row | static_cast<Key>(column) << 16);
   }
 
   void observe(const State& s, int player, float* out) const;

@@ -77,6 +77,8 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   std::pair<Key, int> canonical(state)   the least key among the symmetric images, and the symmetry that leads there.
 //       Never one that swaps the players. Left out: the key itself and symmetry 0.
 //   Rewards returns(state)                 what an explicit position (from parse) has already paid. Left out: 0, 0.
+//   float remaining(state)                 the most that either player can still win, the scale of values for the search
+//       setting normalize="remaining". Left out: 1.
 //   std::string_view R::notation           the field that `game.state("...")` fills. Left out: no such short form.
 //   Key history_key(state)                 as key, but also equal only for equal repetition histories.
 

@@ -1,7 +1,5 @@
 #include "search/backup.hpp"
 
-#include "search/select.hpp"
-
 namespace ramify {
 
 void update_edge(const Graph& graph, const Settings& s, const Node& node, std::uint32_t edge) {
@@ -10,9 +8,8 @@ void update_edge(const Graph& graph, const Settings& s, const Node& node, std::u
   take_value(edges, edge, graph.node(edges.child[edge]), s.discount);
 }
 
-void update_value(const Graph& graph, const Settings& s, Node& node) {
+void update_value(const Graph& graph, Node& node) {
   if (!node.opened) return;
-  if (s.graph) refresh_edges(graph, s, node);
   const Edges edges = graph.edges(node);
   const std::uint32_t* child = edges.child;
   const std::uint32_t* visits = edges.visits;

@@ -6,10 +6,11 @@
 
 namespace ramify {
 
-// Takes over the child's value into edge `edge`; returns the edge's values.
+// Takes over the child's value into edge `edge`.
 void update_edge(const Graph& graph, const Settings& settings, const Node& node, std::uint32_t edge);
 
-// Recomputes the node's value from its evaluation and its edges.
-void update_value(const Graph& graph, const Settings& settings, Node& node);
+// Recomputes the node's value from its evaluation and its edges, whose values are those of this visit: selection took
+// them from the children on the way down, and update_edge the one that changed since.
+void update_value(const Graph& graph, Node& node);
 
 }  // namespace ramify

@@ -443,7 +443,7 @@ void Search<D>::back_up(const std::vector<Step>& path, SearchStats& stats) {
         store(bounds_.high[p], std::max(bounds_.high[p], q));
       }
     }
-    update_value(graph_, settings_, node);
+    update_value(graph_, node);
   }
 }
 
@@ -456,7 +456,7 @@ void Search<D>::cancel_step(const Step& step) {
   --edges.visits[step.edge];
   --node.visits;
   if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, step.edge);
-  update_value(graph_, settings_, node);
+  update_value(graph_, node);
 }
 
 template <class D>

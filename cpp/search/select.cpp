@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 
 namespace ramify {
 namespace {
@@ -88,9 +90,9 @@ Pick select_single(const Graph& graph, const Settings& s, const Node& node, cons
 
 // What is known of one outcome of one player: its visits, and its value as sum / weight.
 struct Tally {
-  std::uint32_t visits = 0;
-  double weight = 0.0;
-  double sum = 0.0;
+  std::uint32_t visits;
+  double weight;
+  double sum;
 };
 
 // Tallies of both players' outcomes; on the stack unless there are many.
@@ -99,14 +101,16 @@ class Tallies {
   Tallies(const Graph& graph, const Settings& s, const Node& node) {
     const std::size_t n = std::size_t{node.outcomes[0]} + node.outcomes[1];
     if (n > kSmall) large_.resize(n);
-    else std::fill(small_, small_ + n, Tally{});
-    of_[0] = n > kSmall ? large_.data() : small_;
+    of_[0] = n > kSmall ? large_.data() : reinterpret_cast<Tally*>(small_);
     of_[1] = of_[0] + node.outcomes[0];
+    std::memset(static_cast<void*>(of_[0]), 0, n * sizeof(Tally));
     if (!node.opened) return;
     const Edges edges = graph.edges(node);
     if (s.opponent_weights == OpponentWeights::kConditional || !edges.pair) count_conditional(node, edges);
     else count_weighted(graph, s, node, edges);
   }
+  Tallies(const Tallies&) = delete;
+  Tallies& operator=(const Tallies&) = delete;
   const Tally* of(int player) const { return of_[player]; }
 
  private:
@@ -151,7 +155,7 @@ class Tallies {
     tally.sum += weight * static_cast<double>(q);
   }
 
-  Tally small_[kSmall];
+  alignas(Tally) std::byte small_[kSmall * sizeof(Tally)];
   std::vector<Tally> large_;
   Tally* of_[2];
 };

@@ -473,6 +473,16 @@ class KeyWithoutThePast(Mutant):
         return super().transform(cells[:9], symmetry) + first
 
 
+class PastInTheHistoryKey(PythonState):
+    """As chess does: the key leaves out what only a rule on the past needs, and the history key holds it."""
+
+    history_key = property(lambda self: TicTacToe().key(self.position))
+
+
+class HistoryGame(KeyWithoutThePast):
+    state_class = PastInTheHistoryKey
+
+
 @breaks("symmetries")
 class NoIdentityFirst(Mutant):
     symmetries = TicTacToe.symmetries[::-1]
@@ -525,7 +535,58 @@ class PlayersNotSwapped(Duel):
 
 @breaks("symmetries")
 class SwapKeepsRewards(Duel):
-    symmetries = (Duel.symmetries[0], PythonSymmetry("exchange", [0, 1, 2], [0, 1, 2], swaps_players=False))
+    symmetries = (Duel.symmetries[0], PythonSymmetry("exchange", [0, 1, 2], [0, 2, 1], swaps_players=False))
+
+
+@breaks("symmetries")
+class SwapShowsTheOtherView(Duel):
+    """Own and other exchanged in the view of a player who stays; it is the viewer that changes places."""
+
+    symmetries = (Duel.symmetries[0], PythonSymmetry("exchange", [0, 1, 2], [0, 2, 1], swaps_players=True))
+
+
+class Pile(rf.PythonGame):
+    """Take one or two from a pile, in turn; who takes the last wins. Either player may begin."""
+
+    num_actions = 3
+    observation_shape = (4,)
+    symmetries = (
+        PythonSymmetry("identity", [0, 1, 2], [0, 1, 2, 3]),
+        PythonSymmetry("exchange", [0, 1, 2], [0, 1, 2, 3], swaps_players=True),
+    )
+
+    def start(self, rng):
+        return 7, int(rng.integers(2)), (0, 0)  # left, to move, taken by each
+
+    def acting(self, position):
+        return (position[1],) if position[0] else ()
+
+    def legal_actions(self, position, player):
+        return range(1, min(position[0], 2) + 1)
+
+    def apply(self, position, count):
+        left, player, taken = position
+        taken = (taken[0] + count, taken[1]) if player == 0 else (taken[0], taken[1] + count)
+        win = 0 if left > count else 1 - 2 * player
+        return (left - count, 1 - player, taken), (win, -win)
+
+    def observation(self, position, player):
+        left, turn, taken = position
+        return left, turn == player, taken[player], taken[1 - player]
+
+    def transform(self, position, symmetry):
+        left, turn, taken = position
+        return (left, 1 - turn, taken[::-1]) if symmetry else position
+
+
+@breaks("symmetries")
+class TurnSwapShowsTheOtherView(Pile):
+    """The same where one player acts."""
+
+    symmetries = (
+        Pile.symmetries[0],
+        PythonSymmetry("exchange", [0, 1, 2], [0, 1, 3, 2], swaps_players=True),
+    )
 
 
 @breaks("symmetries")
@@ -557,6 +618,8 @@ def test_every_promise_has_a_mutant():
 def test_the_unbroken_mutant_is_in_order():
     assert found(Mutant())[1] == set()
     assert found(Duel())[1] == set()
+    assert found(Pile())[1] == set()
+    assert found(HistoryGame())[1] == set()
 
 
 @pytest.mark.parametrize("entry", PRESENT, ids=label)

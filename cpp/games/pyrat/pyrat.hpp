@@ -119,6 +119,8 @@ class PyRat {
   std::string text(const State& s) const;
   Value::Dict fields(const State& s) const;
   State parse(const Value::Dict& parts) const;
+  // The most that can still be won from here: the scale of values.
+  float remaining(const State& s) const { return reward_ == pyrat::Reward::kWin ? 1.0f : static_cast<float>(s.left); }
   // The rewards that a position with these scores has paid.
   Rewards returns(const State& s) const;
 

@@ -72,6 +72,8 @@ def print_list(rows: list[dict[str, Any]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from ramify.games import families
+
     table = Table("game", "parameter", "default", "meaning", box=None, pad_edge=False)
     for row in rows:
         lines = [(entry["name"], show(entry["default"]), entry["meaning"]) for entry in row["parameters"]]
@@ -79,7 +81,9 @@ def print_list(rows: list[dict[str, Any]]) -> None:
             lines.append(("preset", "", "one of " + ", ".join(row["presets"])))
         for number, line in enumerate(lines or [("", "", "")]):
             table.add_row(f"[bold]{escape(row['name'])}[/]" if number == 0 else "", *map(escape, line))
-    Console().print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    console.print("and " + ", ".join(f"[bold]{family}:NAME[/]" for family in families()))
 
 
 def print_detail(data: dict[str, Any]) -> None:

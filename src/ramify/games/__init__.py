@@ -10,7 +10,7 @@ from ramify.games.openspiel import load as _load_openspiel
 from ramify.games.protocol import Game, State, Symmetry
 from ramify.games.python_game import PythonGame
 from ramify.games.python_state import PythonState
-from ramify.games.registry import games, make, presets, register, register_family, register_presets
+from ramify.games.registry import families, games, make, presets, register, register_family, register_presets
 from ramify.games.report import Problem, Report
 from ramify.games.stable import stable_key
 from ramify.games.symmetry import PythonSymmetry, cell_symmetry, square_symmetries
@@ -31,6 +31,7 @@ __all__ = [
     "Symmetry",
     "cell_symmetry",
     "check_game",
+    "families",
     "games",
     "make",
     "presets",

@@ -21,7 +21,7 @@ class Symmetry(Protocol):
 
     @property
     def observation(self) -> NDArray[np.int32]:
-        """new.ravel()[i] = old.ravel()[observation[i]]"""
+        """new.ravel()[i] = old.ravel()[observation[i]]; if players change places, player 1 sees what player 0 saw."""
         ...
 
     @property

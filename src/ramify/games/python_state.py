@@ -130,7 +130,7 @@ class PythonState:
         """float32 of game.observation_shape, as `player` sees it."""
         given = self._game.observation(self._position, self._player(player))
         try:
-            array = np.array(given, dtype=np.float32)
+            array = np.array(given, dtype=np.float32, order="C")
         except (TypeError, ValueError) as error:
             self._blame("observation", f"must give numbers: {error}")
         if array.shape != self._game.observation_shape:

@@ -58,6 +58,11 @@ def games() -> list[str]:
     return sorted([*_core.game_names(), *_python_games])
 
 
+def families() -> list[str]:
+    """Prefixes of games that :func:`make` finds elsewhere: ``openspiel`` for ``openspiel:NAME``."""
+    return sorted(_families)
+
+
 def presets(game: str) -> dict[str, dict[str, Any]]:
     """The named parameter sets of a game."""
     return dict(_presets.get(game, {}))
@@ -76,8 +81,8 @@ def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
         return _families[prefix](rest, params)
     close = difflib.get_close_matches(name, games(), n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    families = ", ".join(f"{family}:NAME" for family in sorted(_families))
-    raise ValueError(f"no game named {name!r}; {hint}known games: {', '.join(games())}, {families}")
+    others = ", ".join(f"{family}:NAME" for family in families())
+    raise ValueError(f"no game named {name!r}; {hint}known games: {', '.join(games())}, {others}")
 
 
 def _preset(game: str, preset: str) -> dict[str, Any]:

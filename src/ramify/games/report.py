@@ -25,7 +25,7 @@ PROMISES = {
     "fields": "game.state(**state.fields) gives the position back",
     "names": "legal actions have different names, and state.action(name) inverts them",
     "outcomes": "outcomes group the legal actions, and actions of one outcome have one effect",
-    "keys": "key has 64 bits, and equal keys mean equal observations, legal actions and futures",
+    "keys": "key has 64 bits; equal keys mean equal observations, legal actions and, up to repetition, futures",
     "symmetries": "symmetries are permutations, the identity first, and commute with apply",
 }
 

@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, eq=False)
 class PythonSymmetry:
-    """A map of a game onto itself: a becomes actions[a]; new.ravel()[i] = old.ravel()[observation[i]]."""
+    """A map of a game onto itself: a becomes actions[a]; new.ravel()[i] = old.ravel()[observation[i]].
+
+    Where the players change places, player 1 of the image sees in this way what player 0 saw.
+    """
 
     name: str
     actions: NDArray[np.int32] = field(repr=False)

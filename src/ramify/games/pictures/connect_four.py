@@ -19,9 +19,8 @@ def draw(state: State) -> str:
     canvas = Canvas(width + 2 * MARGIN, height + 2 * MARGIN + 34, background="#fdfaf3")
     for x in (MARGIN - 6, MARGIN + width - 6):  # the feet
         canvas.rect(x, MARGIN + height - 10, 12, 24, fill="#123f86", rx=4)
-    canvas.rect(
-        MARGIN - 6, MARGIN - 6, width + 12, height + 12, fill="#1f5fc0", stroke="#123f86", stroke_width=2, rx=14
-    )
+    rack = {"fill": "#1f5fc0", "stroke": "#123f86", "stroke_width": "2", "rx": "14"}
+    canvas.rect(MARGIN - 6, MARGIN - 6, width + 12, height + 12, **rack)
     winners = _fours(board)
     for row, line in enumerate(board):
         for column, symbol in enumerate(line):
@@ -32,7 +31,8 @@ def draw(state: State) -> str:
             if (row, column) in winners:
                 canvas.circle(x, y, 0.4 * CELL, fill="none", stroke="#ffffff", stroke_width=4)
     for column in range(columns):
-        canvas.text(MARGIN + (column + 0.5) * CELL, MARGIN + height + 30, chr(97 + column), size=18, fill="#333333")
+        x = MARGIN + (column + 0.5) * CELL
+        canvas.text(x, MARGIN + height + 30, chr(97 + column), size=18, fill="#333333")
     return canvas.render()
 
 

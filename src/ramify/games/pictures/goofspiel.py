@@ -1,4 +1,4 @@
-"""Goofspiel: a table with player 1's hearts on top, the diamonds to be won in the middle, player 0's spades below."""
+"""Goofspiel: player 1's hearts on top, the diamonds to be won in the middle, player 0's spades below."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def draw(state: State) -> str:
         canvas.text(MARGIN, top + CARD_HEIGHT / 2 + 22, note, size=15, anchor="start", fill="#e8dfa8")
         for card in range(1, cards + 1):
             x = MARGIN + LABEL + (card - 1) * (CARD_WIDTH + GAP)
-            _card(canvas, x, top, card if card in held else None, suit, framed=suit == "diamond" and card == current)
+            if card in held:
+                _card(canvas, x, top, card, suit, framed=suit == "diamond" and card == current)
+            else:
+                canvas.rect(x, top, CARD_WIDTH, CARD_HEIGHT, rx=6, fill="none", stroke="#5b9676", stroke_width=1.5)
     return canvas.render()
 
 
@@ -47,12 +50,9 @@ def _points(number: int) -> str:
     return f"{number} point{'' if number == 1 else 's'}"
 
 
-def _card(canvas: Canvas, x: float, y: float, card: int | None, suit: str, framed: bool) -> None:
-    if card is None:
-        canvas.rect(x, y, CARD_WIDTH, CARD_HEIGHT, rx=6, fill="none", stroke="#5b9676", stroke_width=1.5)
-        return
-    frame = {"stroke": "#f5c518", "stroke_width": "5"} if framed else {"stroke": "#8c8c8c", "stroke_width": "1"}
-    canvas.rect(x, y, CARD_WIDTH, CARD_HEIGHT, rx=6, fill="#ffffff", **frame)
+def _card(canvas: Canvas, x: float, y: float, card: int, suit: str, framed: bool) -> None:
+    colour, width = ("#f5c518", 5) if framed else ("#8c8c8c", 1)
+    canvas.rect(x, y, CARD_WIDTH, CARD_HEIGHT, rx=6, fill="#ffffff", stroke=colour, stroke_width=width)
     canvas.text(x + 7, y + 21, str(card), size=18, anchor="start", fill=INK[suit], font_weight="bold")
-    move = f"translate({x + CARD_WIDTH / 2:.1f} {y + CARD_HEIGHT * 0.6:.1f}) scale(2.4)"
-    canvas.path(SUITS[suit], fill=INK[suit], transform=move)
+    place = f"translate({x + CARD_WIDTH / 2:.1f} {y + CARD_HEIGHT * 0.6:.1f}) scale(2.4)"
+    canvas.path(SUITS[suit], fill=INK[suit], transform=place)

@@ -50,14 +50,18 @@ def _shifted(point: Point, by: Point) -> Point:
 
 def _edges(canvas: Canvas, size: int) -> None:
     """The four borders as broad lines; the cells drawn over them leave the outer half."""
-    end = size - 1
-    top = [_shifted(_centre(0, i), corner) for i in range(size) for corner in (UPPER_LEFT, TOP, UPPER_RIGHT)]
-    bottom = [_shifted(_centre(end, i), corner) for i in range(size) for corner in (LOWER_LEFT, BOTTOM, LOWER_RIGHT)]
-    left = [_shifted(_centre(i, 0), corner) for i in range(size) for corner in (UPPER_LEFT, LOWER_LEFT)]
-    right = [_shifted(_centre(i, end), corner) for i in range(size) for corner in (UPPER_RIGHT, LOWER_RIGHT)]
-    for symbol, points in (("o", left), ("o", right), ("x", top), ("x", bottom)):
+    along = range(size)
+    borders = [
+        ("o", [(i, 0) for i in along], (UPPER_LEFT, LOWER_LEFT)),
+        ("o", [(i, size - 1) for i in along], (UPPER_RIGHT, LOWER_RIGHT)),
+        ("x", [(0, i) for i in along], (UPPER_LEFT, TOP, UPPER_RIGHT)),
+        ("x", [(size - 1, i) for i in along], (LOWER_LEFT, BOTTOM, LOWER_RIGHT)),
+    ]
+    for symbol, cells, corners in borders:
+        points = [_shifted(_centre(*cell), corner) for cell in cells for corner in corners]
         data = "M" + " L".join(f"{x:.2f} {y:.2f}" for x, y in points)
-        canvas.path(data, fill="none", stroke=COLOURS[symbol], stroke_width=0.55 * RADIUS, stroke_linejoin="round")
+        style = {"fill": "none", "stroke": COLOURS[symbol], "stroke_linejoin": "round"}
+        canvas.path(data, stroke_width=0.55 * RADIUS, **style)
 
 
 def _coordinates(canvas: Canvas, size: int) -> None:

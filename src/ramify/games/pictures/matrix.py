@@ -1,4 +1,4 @@
-"""A matrix game as its table: player 0 chooses the row, player 1 the column; the pair that was played is shaded."""
+"""A matrix game as its table: player 0 chooses the row, player 1 the column; the pair played is shaded."""
 
 from __future__ import annotations
 

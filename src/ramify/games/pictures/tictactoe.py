@@ -35,9 +35,8 @@ def draw(state: State) -> str:
     for cells in LINES:
         symbols = {board[row][column] for row, column in cells}
         if symbols in ({"x"}, {"o"}):
-            canvas.line(
-                _centre(*cells[0]), _centre(*cells[2]), stroke="#2d2d2d", stroke_width=7, stroke_linecap="round"
-            )
+            start, end = _centre(*cells[0]), _centre(*cells[2])
+            canvas.line(start, end, stroke="#2d2d2d", stroke_width=7, stroke_linecap="round")
     return canvas.render()
 
 

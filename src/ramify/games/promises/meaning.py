@@ -103,11 +103,10 @@ def _symmetry(visit: Visit, k: int, symmetry: Symmetry) -> Seen:
     state, image = visit.state, visit.state.transform(k)
     expected: Facts = {"acting": _image_acting(state.acting, symmetry)}
     for player in (0, 1):
-        seen_by = 1 - player if symmetry.swaps_players else player
-        legal = symmetry.actions[state.legal_actions(player)]
-        expected[f"legal_actions({seen_by})"] = np.sort(legal)
+        there = 1 - player if symmetry.swaps_players else player
+        expected[f"legal_actions({there})"] = np.sort(symmetry.actions[state.legal_actions(player)])
         flat = state.observation(player).ravel()[symmetry.observation]
-        expected[f"observation({seen_by})"] = flat.reshape(visit.game.observation_shape)
+        expected[f"observation({there})"] = flat.reshape(visit.game.observation_shape)
     expected["returns"] = _swapped(state.returns, symmetry)
     if k == 0:
         expected["key"] = state.key
@@ -199,7 +198,12 @@ def played(state: State, turns: Sequence[Turn]) -> State | None:
 
 
 def _futures(one: State, other: State, rng: np.random.Generator) -> str | None:
-    """How two states with one key come apart under the same random turns, or None."""
+    """How two states with one key come apart under the same random turns, or None.
+
+    Where a game has a rule on repetition, `key` leaves the past out and `history_key` holds it.
+    """
+    if getattr(one, "history_key", 0) != getattr(other, "history_key", 0):
+        return None
     turns: list[Turn] = []
     while not one.is_over and len(turns) < FUTURE:
         turns.append(some_turn(one, rng))
