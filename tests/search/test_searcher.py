@@ -157,8 +157,8 @@ def test_payoffs_are_reward_plus_discounted_child_value(name: str, settings: dic
 @pytest.mark.parametrize(
     ("fpu", "expected"),
     [
-        ("zero", lambda value, tried: 0.0),  # noqa: ARG005
-        ("parent", lambda value, tried: value - 0.25),  # noqa: ARG005
+        ("zero", lambda value, tried: 0.0),
+        ("parent", lambda value, tried: value - 0.25),
         ("reduction", lambda value, tried: value - 0.25 * np.sqrt(tried)),
     ],
 )
