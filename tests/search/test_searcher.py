@@ -433,7 +433,7 @@ def test_not_a_state(wrong: Any) -> None:
 
 def test_state_of_another_game() -> None:
     state = walk("pyrat", 0)
-    with pytest.raises(ValueError, match="this searcher is for tictactoe.*belongs to pyrat"):
+    with pytest.raises(ValueError, match=r"this searcher is for tictactoe.*belongs to pyrat"):
         searcher_of(tictactoe()).run(state)
     small = rf.make("pyrat", width=5, height=5, cheese=3)
     with pytest.raises(ValueError, match="this searcher is for pyrat"):
