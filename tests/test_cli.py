@@ -37,7 +37,7 @@ def test_the_installed_command_answers() -> None:
 def test_without_a_command_it_helps(run) -> None:
     code, out, _ = run()
     assert code == 0
-    for command in ("games", "doctor", "demo"):
+    for command in ("games", "analyze", "doctor", "demo"):
         assert command in out
 
 
@@ -50,7 +50,7 @@ def test_without_a_command_it_helps(run) -> None:
         (["games", "tictactoe", "size=4"], ["size"]),
         (["games", "tictactoe", "size"], ["key=value", "'size'"]),
         (["demo", "nothing"], ["nothing"]),
-        (["demo", "--simulations", "0"], ["simulations"]),
+        (["demo", "--red", "0"], ["red"]),
         (["demo", "hex", "size=100"], ["size", "100"]),
     ],
 )
@@ -167,31 +167,60 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_demo_plays_a_game_to_its_end(run) -> None:
-    code, out, _ = run("demo", "--simulations", "200", "--seed", "3")
+    arguments = ("demo", "--red", "100", "--blue", "200", "--seed", "3")
+    code, out, _ = run(*arguments)
     assert code == 0
-    assert "  1. red plays" in out
-    assert "  2. blue plays" in out
-    assert re.search(r"hex\(size=9, swap=False\): (red|blue) wins after \d+ turns", out.splitlines()[-1])
-    same = run("demo", "--simulations", "200", "--seed", "3")[1]
-    assert same.splitlines()[:-1] == out.splitlines()[:-1]  # the last line has the time
+    lines = out.splitlines()
+    assert lines[0].startswith("red plays ")
+    assert lines[1].startswith("blue plays ")
+    assert re.search(r"hex\(size=11, swap=False\): (red|blue) wins after \d+ turns", lines[-1])
+    same = run(*arguments)[1]
+    assert same.splitlines()[:-1] == lines[:-1]  # the last line has the time
 
 
 def test_the_demo_shows_both_players_where_both_act(run) -> None:
-    code, out, _ = run("demo", "goofspiel", "cards=3", "--simulations", "50")
+    code, out, _ = run("demo", "goofspiel", "cards=3", "--red", "50", "--blue", "50")
     assert code == 0
-    assert re.match(r"  1\. red plays \S+ \(expects .*\), blue plays \S+ \(expects .*\)\n", out)
+    assert re.match(r"red plays \S+ \(expects .*\)\nblue plays \S+ \(expects .*\)\n", out)
     assert "after 3 turns" in out or "after 2 turns" in out  # the last cards leave no choice
 
 
 def test_the_demo_players_play_tic_tac_toe_well() -> None:
     """A win in one is taken, a loss in one is avoided, and a forced draw is seen as one."""
     game = rf.make("tictactoe")
-    choose = demo.search_player(simulations=800, seed=0)
-    wins = choose(game.state(board=["xx.", "oo.", "..."]), 0)
+
+    def choose(number: int, rows: list[str]) -> demo.Choice:
+        return demo.Player(game, number, 800, seed=0).choose(game.state(board=rows))
+
+    wins = choose(0, ["xx.", "oo.", "..."])
     assert wins.name == "c1"
     assert wins.value > 0.9
-    assert choose(game.state(board=["x..", ".x.", "o.."]), 1).name == "c3"
-    assert choose(game.state(board=["xox", "xoo", "ox."]), 0) == demo.Choice(player=0, action=8, name="c3", value=0.0)
+    assert choose(1, ["x..", ".x.", "o.."]).name == "c3"
+    assert choose(0, ["xox", "xoo", "ox."]) == demo.Choice(player=0, action=8, name="c3", value=0.0, kept=0)
+
+
+def test_the_demo_players_keep_what_they_found() -> None:
+    game = rf.make("tictactoe")
+    state, players = game.initial_state(), [demo.Player(game, number, 300, number) for number in (0, 1)]
+    choices: list[demo.Choice] = []
+    turns = demo.play(state, players, lambda _, so_far: choices.append(so_far[-1]))
+    assert state.is_over
+    assert turns == len(choices)
+    assert [choice.kept for choice in choices[:2]] == [0, 0]  # nothing searched yet
+    assert all(choice.kept > 0 for choice in choices[2:])
+    replay = game.initial_state()
+    for choice in choices:
+        assert replay.acting == (choice.player,)
+        assert replay.action_name(choice.action) == choice.name
+        replay.apply(choice.action)
+    assert replay.key == state.key
+
+
+def test_chances_rise_from_the_worst_to_the_best() -> None:
+    assert demo.chances([]) == ""
+    assert demo.chances([-1.0, 0.1, 1.0]) == "expects +1.00 ▁▅█"
+    assert demo.chances([4.0, 0.1, -4.0]) == "expects -4.00 █▅▁"
+    assert len(demo.chances([0.0] * 99)) == len("expects +0.00 ") + demo.HISTORY
 
 
 def test_stones_are_coloured_and_column_letters_are_not() -> None:
@@ -211,9 +240,9 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     from rich.console import Console
 
     state = rf.make("tictactoe").initial_state()
-    players = [demo.search_player(5, seed) for seed in (0, 1)]
+    players = [demo.Player(state.game, number, 5, number) for number in (0, 1)]
     turns = demo.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
     out = capsys.readouterr().out
     assert state.is_over
-    for turn in range(1, turns + 1):
-        assert f"{turn:3d}. " in out
+    assert out.count("plays") == turns + 1  # the last picture stays and is drawn again
+    assert "5 simulations per action" in out

@@ -13,7 +13,6 @@ from tests.search.positions import GAMES, SIMULTANEOUS, play, walk
 from tests.search.tiny_games import Carousel, Paths, Turntable
 from tests.search.walking import walk_searcher
 
-
 WAYS = 400  # of the small positions below: so many can all be visited
 
 

@@ -21,7 +21,9 @@ def test_one_line_per_search(caplog: pytest.LogCaptureFixture) -> None:
     assert record.levelno == logging.INFO
     stats = result.stats
     text = record.getMessage()
-    assert text.startswith(f"search tictactoe: 300 simulations, {stats['evaluations']} evaluations, {stats['nodes']} nodes")
+    assert text.startswith(
+        f"search tictactoe: 300 simulations, {stats['evaluations']} evaluations, {stats['nodes']} nodes"
+    )
     assert f"value ({result.value[0]:+.3f}, {result.value[1]:+.3f})" in text
     with caplog.at_level(logging.INFO, "ramify"):
         searcher_of(tictactoe(), simulations=20).run_many([tictactoe()] * 3)

@@ -99,8 +99,9 @@ def test_merged_actions_are_one_outcome() -> None:
         np.testing.assert_allclose(policy[actions], marginal / marginal.sum(), rtol=1e-6)
         assert policy[np.setdiff1d(np.arange(game.num_actions), actions)].sum() == 0
         merged = [sum(1 for a in state.legal_actions(player) if index[a] == i) for i in range(len(actions))]
-        np.testing.assert_allclose(result.priors[player] * merged[0], np.full(len(actions), merged[0]) / len(actions),
-                                   rtol=1e-3)  # the core's own uniform is over outcomes
+        np.testing.assert_allclose(
+            result.priors[player] * merged[0], np.full(len(actions), merged[0]) / len(actions), rtol=1e-3
+        )  # the core's own uniform is over outcomes
 
 
 def test_arrays_are_read_only() -> None:
@@ -156,8 +157,8 @@ def test_payoffs_are_reward_plus_discounted_child_value(name: str, settings: dic
 @pytest.mark.parametrize(
     ("fpu", "expected"),
     [
-        ("zero", lambda value, tried: 0.0),  # noqa: ARG005
-        ("parent", lambda value, tried: value - 0.25),  # noqa: ARG005
+        ("zero", lambda value, tried: 0.0),
+        ("parent", lambda value, tried: value - 0.25),
         ("reduction", lambda value, tried: value - 0.25 * np.sqrt(tried)),
     ],
 )
@@ -166,10 +167,12 @@ def test_q_is_first_play_urgency_where_unvisited(name: str, fpu: str, expected: 
     state = walk(name, 0)
     # A sharp evaluator leaves outcomes untried; the value comes from the position.
     sharp = rf.evaluators.Function(
-        lambda batch: (np.where(np.arange(batch.legal.shape[2]) == batch.legal.argmax(axis=2)[..., None], 9.0, 0.0),
-                       HashEvaluator(3).evaluate(batch).values)
+        lambda batch: (
+            np.where(np.arange(batch.legal.shape[2]) == batch.legal.argmax(axis=2)[..., None], 9.0, 0.0),
+            HashEvaluator(3).evaluate(batch).values,
+        )
     )
-    result = rf.search(state, sharp, simulations=6, fpu=fpu, fpu_offset=0.25, c_puct=0.05)
+    result = rf.search(state, sharp, simulations=2, fpu=fpu, fpu_offset=0.25, c_puct=0.05)
     untried = 0
     for player in state.acting:
         marginal = result.visits.sum(axis=1 - player)
@@ -264,7 +267,9 @@ def test_unknown_method() -> None:
 
 def test_single_simulation_leaves_the_priors_as_policy() -> None:
     result = rf.search(tictactoe(), HashEvaluator(5), simulations=1)
-    np.testing.assert_allclose(result.policy()[result.outcomes[0]], result.priors[0] / result.priors[0].sum(), rtol=1e-6)
+    np.testing.assert_allclose(
+        result.policy()[result.outcomes[0]], result.priors[0] / result.priors[0].sum(), rtol=1e-6
+    )
     assert result.action() == result.outcomes[0][result.priors[0].argmax()]
     assert np.isnan(result.payoffs).all()
     np.testing.assert_array_equal(result.value, result.evaluation)
@@ -428,7 +433,7 @@ def test_not_a_state(wrong: Any) -> None:
 
 def test_state_of_another_game() -> None:
     state = walk("pyrat", 0)
-    with pytest.raises(ValueError, match="this searcher is for tictactoe.*belongs to pyrat"):
+    with pytest.raises(ValueError, match=r"this searcher is for tictactoe.*belongs to pyrat"):
         searcher_of(tictactoe()).run(state)
     small = rf.make("pyrat", width=5, height=5, cheese=3)
     with pytest.raises(ValueError, match="this searcher is for pyrat"):

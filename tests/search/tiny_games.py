@@ -20,7 +20,7 @@ class Paths(rf.PythonGame):
         self.order, self.turns, self.zero_sum = order, turns, zero_sum
         self.num_actions = branching
 
-    def start(self, rng: np.random.Generator) -> Any:  # noqa: ARG002
+    def start(self, rng: np.random.Generator) -> Any:
         return ()
 
     def acting(self, position: Any) -> tuple[int, ...]:
@@ -28,7 +28,7 @@ class Paths(rf.PythonGame):
             return ()
         return {"alternating": (len(position) % 2,), "single": (0,), "both": (0, 1)}[self.order]
 
-    def legal_actions(self, position: Any, player: int) -> range:  # noqa: ARG002
+    def legal_actions(self, position: Any, player: int) -> range:
         return range(self.num_actions)
 
     def apply(self, position: Any, *actions: int) -> tuple[Any, tuple[float, float]]:
@@ -47,13 +47,13 @@ class Carousel(rf.PythonGame):
     num_actions = 3
     observation_shape = (3,)
 
-    def start(self, rng: np.random.Generator) -> Any:  # noqa: ARG002
+    def start(self, rng: np.random.Generator) -> Any:
         return 0
 
     def acting(self, position: Any) -> tuple[int, ...]:
         return () if position < 0 else (0,)
 
-    def legal_actions(self, position: Any, player: int) -> range:  # noqa: ARG002
+    def legal_actions(self, position: Any, player: int) -> range:
         return range(3)
 
     def apply(self, position: Any, action: int) -> tuple[Any, tuple[float, float]]:
@@ -61,7 +61,7 @@ class Carousel(rf.PythonGame):
             return -1, ((0.25, -0.25), (-0.5, 0.5), (0.75, -0.75))[position]
         return (position + (1, 2)[action]) % 3, (0.0, 0.0)
 
-    def observation(self, position: Any, player: int) -> Any:  # noqa: ARG002
+    def observation(self, position: Any, player: int) -> Any:
         return np.eye(3)[position]
 
 
@@ -70,7 +70,7 @@ class Turntable(Carousel):
 
     num_actions = 2
 
-    def legal_actions(self, position: Any, player: int) -> range:  # noqa: ARG002
+    def legal_actions(self, position: Any, player: int) -> range:
         return range(2)
 
     def apply(self, position: Any, action: int) -> tuple[Any, tuple[float, float]]:

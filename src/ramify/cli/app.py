@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli import demo, doctor, games
+from ramify.cli import analyze, demo, doctor, games
 
 app = typer.Typer(
     help="Neural-guided search in games.",
@@ -15,6 +15,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("games")(games.games)
+app.command("analyze")(analyze.analyze)
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 

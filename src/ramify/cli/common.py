@@ -5,15 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+if TYPE_CHECKING:
+    from rich.console import Console
 
-def fail(message: str) -> NoReturn:
+PLAIN_WIDTH = 120  # columns of a table that goes to a file or a pipe
+
+
+def fail(problem: str | Exception) -> NoReturn:
     """End the command: one line on stderr, exit code 2."""
+    message = explain(problem) if isinstance(problem, Exception) else problem
     print(f"ramify: {' '.join(message.split())}", file=sys.stderr)
     raise typer.Exit(2)
+
+
+def explain(error: Exception) -> str:
+    """What an error says, without the position that some errors show below their first line."""
+    return str(error).partition("\n")[0].removesuffix(" in")
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, Any]:
@@ -33,3 +44,10 @@ def parse_settings(words: Sequence[str]) -> dict[str, Any]:
 def print_json(data: Any) -> None:
     """For machines: one JSON document on stdout."""
     print(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def table_console() -> Console:
+    """A console that does not squeeze tables into 80 columns when nobody looks."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)

@@ -1,4 +1,4 @@
-"""``ramify demo``: two search players play a game against each other, on the terminal."""
+"""``ramify demo``: two search players with different budgets play a game against each other, on the terminal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import typer
 from ramify.cli.common import fail, parse_settings
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.text import Text
 
-    from ramify.games import State
+    from ramify.games import Game, State
 
-STYLES = ("bold red", "bold blue")  # of the players' stones
 NAMES = ("red", "blue")
+STYLES = ("bold red", "bold blue")  # of the players' stones
+COLUMNS = "▁▂▃▄▅▆▇█"
+HISTORY = 24  # values shown beside the position
 
 
 @dataclass(frozen=True)
@@ -29,35 +31,134 @@ class Choice:
     action: int
     name: str
     value: float
+    kept: int  # visits that the player's graph had before it searched
 
 
-Player = Callable[["State", int], Choice]
-Show = Callable[["State", int, Sequence[Choice]], None]
+class Player:
+    """Searches with random games as its only knowledge, and keeps its graph from turn to turn."""
 
+    def __init__(self, game: Game, number: int, simulations: int, seed: int) -> None:
+        from ramify.evaluators import Rollout
+        from ramify.search import SearchConfig, Searcher
 
-def search_player(simulations: int, seed: int) -> Player:
-    """A player that searches every position afresh, with random play as its evaluator."""
-    from ramify.evaluators import Rollout
-    from ramify.search import search
+        self.number = number
+        self.simulations = simulations
+        self.searcher = Searcher(game, Rollout(), SearchConfig(simulations=simulations, graph=True), seed=seed)
+        self.searched = False
 
-    def choose(state: State, player: int) -> Choice:
-        result = search(state, Rollout(), simulations=simulations, seed=seed)
+    def choose(self, state: State) -> Choice:
+        """The action to play now."""
+        result = self.searcher.run(state)
+        self.searched = True
         action = result.action()
-        mine = action[player] if isinstance(action, tuple) else action
-        return Choice(player, mine, state.action_name(mine, player), float(result.value[player]))
+        mine = action[self.number] if isinstance(action, tuple) else action
+        kept = int(result.visits.sum()) + 1 - result.stats["simulations"]
+        value = float(result.value[self.number])
+        return Choice(self.number, mine, state.action_name(mine, self.number), value, kept)
 
-    return choose
+    def follow(self, *actions: int) -> None:
+        """This was played: what is known of the rest of the game stays."""
+        if self.searched:
+            self.searcher.advance(*actions)
+
+
+Show = Callable[["State", list[Choice]], None]
 
 
 def play(state: State, players: Sequence[Player], show: Show) -> int:
-    """Play the game to its end, in place; `show` sees every position. Returns the number of turns."""
-    turns = 0
+    """Play the game to its end, in place; `show` sees every position and the choices so far. Returns the turns."""
+    turns, choices = 0, list[Choice]()
     while not state.is_over:
-        choices = [players[player](state, player) for player in state.acting]
-        state.apply(*(choice.action for choice in choices))
+        latest = [players[number].choose(state) for number in state.acting]
+        state.apply(*(choice.action for choice in latest))
+        for player in players:
+            player.follow(*(choice.action for choice in latest))
         turns += 1
-        show(state, turns, choices)
+        choices += latest
+        show(state, choices)
     return turns
+
+
+def demo(
+    game: Annotated[str, typer.Argument(help="Any game; see `ramify games`.")] = "hex",
+    settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
+    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 4_000,
+    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed shows the same game.")] = 0,
+    pause: Annotated[float, typer.Option(min=0, help="Least seconds per turn on a terminal.")] = 0.3,
+) -> None:
+    """Watch two search players with different budgets play a game."""
+    from rich.console import Console
+
+    from ramify.games import make
+
+    try:
+        state = make(game, **parse_settings(settings or [])).initial_state(seed)
+    except (ValueError, ImportError) as error:
+        fail(error)
+    console = Console(highlight=False)
+    players = [Player(state.game, number, budget, 2 * seed + number) for number, budget in enumerate((red, blue))]
+    watch = watch_live if console.is_terminal else watch_plain
+    started = time.perf_counter()
+    turns = watch(console, state, players, pause)
+    ending = summary(str(state.game), state.returns.tolist())
+    console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
+
+
+def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> int:
+    """The position in place, turn after turn, and beside it what the players expect."""
+    from rich.live import Live
+
+    with Live(screen(state, players, []), console=console, auto_refresh=False) as live:
+        shown = time.perf_counter()
+
+        def show(state: State, choices: list[Choice]) -> None:
+            nonlocal shown
+            time.sleep(max(0.0, shown + pause - time.perf_counter()))
+            shown = time.perf_counter()
+            live.update(screen(state, players, choices), refresh=True)
+
+        return play(state, players, show)
+
+
+def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
+    """One line per choice and the position at the end: for files and pipes."""
+    shown = 0
+
+    def show(_: State, choices: list[Choice]) -> None:
+        nonlocal shown
+        for choice in choices[shown:]:
+            console.print(caption(choice))
+        shown = len(choices)
+
+    turns = play(state, players, show)
+    console.print(colour(str(state)))
+    return turns
+
+
+def screen(state: State, players: Sequence[Player], choices: list[Choice]) -> Group:
+    """The position, beside it the players, and below it the latest choice."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    side = Text("\n")
+    for player in players:
+        side.append(NAMES[player.number], STYLES[player.number])
+        side.append(f": {player.simulations:,} simulations per action\n")
+        side.append(chances([choice.value for choice in choices if choice.player == player.number])).append("\n\n")
+    grid = Table.grid(padding=(0, 4))
+    grid.add_row(colour(str(state)), side)
+    return Group(grid, caption(choices[-1]) if choices else "")
+
+
+def chances(values: Sequence[float]) -> str:
+    """The latest values as a row of small columns, from the worst to the best they could be (at least -1 to 1)."""
+    if not values:
+        return ""
+    most, top = max(1.0, *map(abs, values)), len(COLUMNS) - 1
+    columns = [COLUMNS[round((value / most + 1) / 2 * top)] for value in values[-HISTORY:]]
+    return f"expects {values[-1]:+.2f} {''.join(columns)}"
 
 
 def colour(text: str) -> Text:
@@ -74,66 +175,12 @@ def colour(text: str) -> Text:
     return painted
 
 
-def demo(
-    game: Annotated[str, typer.Argument(help="Any game; see `ramify games`.")] = "hex",
-    settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value; hex: size=9.")] = None,
-    simulations: Annotated[int, typer.Option(min=1, help="Simulations behind every action.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed shows the same game.")] = 0,
-    pause: Annotated[float, typer.Option(min=0, help="Least seconds per turn on a terminal.")] = 0.2,
-) -> None:
-    """Watch two search players play a game."""
-    from rich.console import Console
-
-    from ramify.games import make
-
-    params = parse_settings(settings or ["size=9"] if game == "hex" else settings or [])
-    try:
-        state = make(game, **params).initial_state(seed)
-    except (ValueError, ImportError) as error:
-        fail(str(error))
-    console = Console(highlight=False)
-    players = [search_player(simulations, 2 * seed + player) for player in (0, 1)]
-    started = time.perf_counter()
-    watch = watch_live if console.is_terminal else watch_plain
-    turns = watch(console, state, players, pause)
-    seconds = time.perf_counter() - started
-    ending = summary(str(state.game), state.returns.tolist())
-    ending.append(f" after {turns} turns in {seconds:.1f} s, {simulations:,} simulations behind every action")
-    console.print(ending, soft_wrap=True)
-
-
-def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> int:
-    """The board in place, turn after turn."""
-    from rich.live import Live
-
-    with Live(colour(str(state)), console=console, auto_refresh=False) as live:
-        shown = time.perf_counter()
-
-        def show(state: State, turn: int, choices: Sequence[Choice]) -> None:
-            nonlocal shown
-            time.sleep(max(0.0, shown + pause - time.perf_counter()))
-            shown = time.perf_counter()
-            live.update(colour(str(state)).append_text(caption(turn, choices)), refresh=True)
-
-        return play(state, players, show)
-
-
-def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
-    """One line per turn and the board at the end: for files and pipes."""
-    turns = play(state, players, lambda _, turn, choices: console.print(caption(turn, choices)))
-    console.print(colour(str(state)))
-    return turns
-
-
-def caption(turn: int, choices: Sequence[Choice]) -> Text:
+def caption(choice: Choice) -> Text:
     """What just happened."""
     from rich.text import Text
 
-    text = Text(f"{turn:3d}.")
-    for number, choice in enumerate(choices):
-        text.append(", " if number else " ").append(NAMES[choice.player], STYLES[choice.player])
-        text.append(f" plays {choice.name} (expects {choice.value:+.2f})")
-    return text
+    text = Text(NAMES[choice.player], STYLES[choice.player])
+    return text.append(f" plays {choice.name} (expects {choice.value:+.2f}, {choice.kept:,} visits kept)", "default")
 
 
 def summary(game: str, returns: Sequence[float]) -> Text:

@@ -87,16 +87,34 @@ class SearchResult:
         self._grow(lines, [], self._state.copy(), depth, width, "")
         return "\n".join(lines)
 
+    def variation(self, *actions: int, length: int = 8) -> list[Any]:
+        """The most visited way down, at most ``length`` actions long: from the root, or starting with these actions.
+
+        Give one action per acting player, as in ``outcomes``; what comes back are actions, or tuples where both act.
+        """
+        if self._look is None:
+            raise ValueError("this result has no graph to look at")
+        path: Path = []
+        if actions:
+            first = dict(zip(self.acting, actions, strict=True))
+            path.append((first.get(0, -1), first.get(1, -1)))
+        while len(path) < length:
+            report = self._look(path)
+            if not report["ready"] or not report["edge_visits"].any():
+                break
+            i, j = divmod(int(report["edge_visits"].argmax()), report["edge_visits"].shape[1])
+            path.append((int(report["outcomes"][0][i]), int(report["outcomes"][1][j])))
+        return [played(joint) for joint in path]
+
     def _grow(self, lines: list[str], path: Path, state: State, depth: int, width: int, indent: str) -> None:
         assert self._look is not None
         report = self._look(path)
         if depth == 0 or not report["ready"]:
             return
         for joint, row in best_edges(report, width):
-            played = tuple(action for action in joint if action >= 0)
             lines.append(f"{indent}{name_of(state, joint)}  {row}")
             child = state.copy()
-            child.apply(*played)
+            child.apply(*(action for action in joint if action >= 0))
             self._grow(lines, [*path, joint], child, depth - 1, width, indent + "    ")
 
     def _player(self, player: int | None) -> int:
@@ -144,6 +162,12 @@ class SearchResult:
 def players(mask: int) -> tuple[int, ...]:
     """The players in the core's bit mask."""
     return tuple(player for player in (0, 1) if mask >> player & 1)
+
+
+def played(joint: tuple[int, int]) -> Any:
+    """The action of the player who acts, or the pair where both do."""
+    actions = tuple(action for action in joint if action >= 0)
+    return actions if len(actions) == 2 else actions[0]
 
 
 def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:

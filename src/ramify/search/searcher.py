@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,13 +13,15 @@ from ramify import _core
 from ramify.games import Game, IllegalAction, State
 from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.search.config import SearchConfig, seconds_left
-from ramify.search.result import Path, Report, SearchResult
+from ramify.search.result import Path, Report, SearchResult, played
 from ramify.search.source import LatentSource, RulesSource, Source
 from ramify.search.trace import log_run, trace_simulations, wants_trace
 
 NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
 NATIVE_SHARE = 256  # simulations of one search among many before the next has its turn
 EARLY_CHUNK = 64  # simulations between two looks at whether the best action can still change
+
+Progress = Callable[[Mapping[str, int]], None]
 
 
 class Budget:
@@ -110,10 +112,15 @@ class Searcher:
         self._runs = 0
         self._generation = 0
 
-    def run(self, state: State) -> SearchResult:
-        """Search from ``state`` within the config's limits. Ctrl-C ends it early with what was found so far."""
+    def run(self, state: State, progress: Progress | None = None) -> SearchResult:
+        """Search from ``state`` within the config's limits. Ctrl-C ends it early with what was found so far.
+
+        ``progress`` is called with the statistics so far before every batch (inside the core: about 20 times a second).
+        """
         self._check(state)
-        if self._search is None or self._root is None or future_key(self._root) != future_key(state):  # another position
+        if (
+            self._search is None or self._root is None or future_key(self._root) != future_key(state)
+        ):  # another position
             self._search = self._source.new_search(state, self.config)
             self._root = state.copy()
             self._source.begin([self._root])
@@ -123,9 +130,9 @@ class Searcher:
         interrupted = False
         try:
             if wants_trace(self.config):
-                trace_simulations(search, state, lambda count: self._drive(search, budget, count))
+                trace_simulations(search, state, lambda count: self._drive(search, budget, count, progress))
             else:
-                self._drive(search, budget, None)
+                self._drive(search, budget, None, progress)
         except KeyboardInterrupt:
             search.cancel()
             if not search.report([])["ready"]:
@@ -202,10 +209,12 @@ class Searcher:
         self._runs += 1
         return (self.seed * 0x9E3779B97F4A7C15 + self._runs) & (2**64 - 1)
 
-    def _drive(self, search: _core.Search, budget: Budget, count: int | None) -> None:
+    def _drive(self, search: _core.Search, budget: Budget, count: int | None, progress: Progress | None) -> None:
         """Run until the budget is spent, or for ``count`` simulations."""
         stop_at = None if count is None else search.stats["simulations"] + count
         while True:
+            if progress is not None:
+                progress(search.stats)
             left = self._left(search, budget)
             if stop_at is not None:
                 left = min(left, stop_at - search.stats["simulations"])
@@ -270,7 +279,7 @@ class Searcher:
             "seed": self.seed,
             "interrupted": interrupted,
         }
-        line = [_actions(joint) for joint in search.principal_variation()]
+        line = [played(joint) for joint in search.principal_variation()]
         result = SearchResult.from_report(
             search.report([]),
             num_actions=self._source.num_actions,
@@ -291,11 +300,6 @@ class Searcher:
             return search.report(path)
 
         return look
-
-
-def _actions(joint: tuple[int, int]) -> Any:
-    played = tuple(action for action in joint if action >= 0)
-    return played if len(played) == 2 else played[0]
 
 
 def search(

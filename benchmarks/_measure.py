@@ -1,0 +1,32 @@
+"""What the benchmarks share: the best of several repetitions, and rows of the table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+SECONDS = 1.5  # how long one measurement repeats itself, by the wall
+REPETITIONS = 5  # and how often at least
+
+
+def best_rate(work: Callable[[], tuple[int, object]], clock: Callable[[], float] = time.process_time) -> float:
+    """Units of work per second in the best repetition; ``work`` returns (units, what to free outside the time taken).
+
+    Other programs on the machine can only slow a repetition down, so the best one is nearest to an idle machine. The
+    default clock is this process's CPU time, which does not count the time that others have the processor.
+    """
+    best, count, started = 0.0, 0, time.perf_counter()
+    while count < REPETITIONS or time.perf_counter() - started < SECONDS:
+        start = clock()
+        units, kept = work()
+        best = max(best, units / (clock() - start))
+        del kept
+        count += 1
+    return best
+
+
+def row(name: str, value: float, unit: str, target: float | None = None, *, at_most: bool = False) -> dict[str, Any]:
+    """One row of the table; larger is better unless ``at_most``."""
+    ok = target is None or (value <= target if at_most else value >= target)
+    return {"name": name, "value": value, "unit": unit, "target": target, "ok": ok}

@@ -1,0 +1,177 @@
+"""What a search found, as plain data and as tables: behind ``ramify analyze``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ramify.games import State
+    from ramify.search import SearchResult
+
+BAR = 8  # characters of the bar beside the visits
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+LINE = 6  # actions of a continuation
+MATRIX = 10  # most outcomes of a player for which the visits by both are shown
+
+
+def describe(state: State, result: SearchResult, top: int | None) -> dict[str, Any]:
+    """Everything the search found, as plain data; ``top`` actions per player (None: all)."""
+    data = {
+        "game": state.game.name,
+        "parameters": state.game.params,
+        "state": str(state),
+        "acting": list(result.acting),
+        "value": [float(value) for value in result.value],
+        "principal_variation": line_names(state, result.principal_variation),
+        "players": [describe_player(state, result, player, top) for player in result.acting],
+        "stats": result.stats,
+    }
+    if len(result.acting) == 2:
+        data["joint_visits"] = result.visits.tolist()
+        data["joint_actions"] = [
+            [state.action_name(int(action), player) for action in result.outcomes[player]] for player in (0, 1)
+        ]
+    return data
+
+
+def describe_player(state: State, result: SearchResult, player: int, top: int | None) -> dict[str, Any]:
+    """The actions of one player, best first."""
+    visits = result.visits.sum(axis=1 - player)
+    total = max(int(visits.sum()), 1)
+    rows = []
+    for i in ranking(result, player)[:top]:
+        action = int(result.outcomes[player][i])
+        rows.append(
+            {
+                "action": action,
+                "name": state.action_name(action, player),
+                "visits": int(visits[i]),
+                "share": float(visits[i] / total),
+                "value": float(result.q[player][i]) if visits[i] else None,
+                "prior": float(result.priors[player][i]),
+                "continuation": continuation(state, result, player, int(i)),
+            }
+        )
+    return {"player": player, "outcomes": len(visits), "value": float(result.value[player]), "actions": rows}
+
+
+def ranking(result: SearchResult, player: int) -> list[int]:
+    """Outcomes of a player, best first; the first is what result.action() plays."""
+    visits = result.visits.sum(axis=1 - player)
+    order = np.lexsort((-np.arange(len(visits)), result.priors[player], result.q[player], visits))
+    return [int(i) for i in order[::-1]]
+
+
+def continuation(state: State, result: SearchResult, player: int, outcome: int) -> list[str]:
+    """The most visited way on after one outcome of one player, as names; that outcome's own turn comes first."""
+    if not result.visits.take(outcome, axis=player).any():
+        return []
+    both = [outcome, outcome]
+    both[1 - player] = int(result.visits.take(outcome, axis=player).argmax())
+    first = [int(result.outcomes[p][both[p]]) for p in result.acting]
+    return line_names(state, result.variation(*first, length=LINE))
+
+
+def line_names(state: State, line: Sequence[Any]) -> list[str]:
+    """Actions by name, played one after another; those of one turn are joined by '/'."""
+    names, walk = [], state.copy()
+    for turn in line:
+        actions = turn if isinstance(turn, tuple) else (turn,)
+        names.append("/".join(walk.action_name(a, p) for a, p in zip(actions, walk.acting, strict=True)))
+        walk.apply(*actions)
+    return names
+
+
+def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
+    """The position, one table per acting player, and how the search went."""
+    from rich.text import Text
+
+    simultaneous = len(data["acting"]) == 2
+    console.print(Text(data["state"]))
+    for player in data["players"]:
+        how = "acts at once with the other" if simultaneous else "acts"
+        console.print(f"\n[bold]player {player['player']} {how}, value {player['value']:+.3f}[/]")
+        console.print(player_table(player, simultaneous=simultaneous, ascii_only=console.options.ascii_only))
+        if hidden := player["outcomes"] - len(player["actions"]):
+            console.print(f"[dim]and {hidden} more; --top {player['outcomes']} shows all[/]")
+    if "joint_visits" in data and max(map(len, data["joint_actions"])) <= MATRIX:
+        console.print("\n[bold]visits by both: player 0 down, player 1 across[/]")
+        console.print(joint_table(data["joint_visits"], *data["joint_actions"]))
+    if tree:
+        console.print("\n[bold]tree[/]")
+        console.print(Text(tree))
+    console.print()
+    console.print(summary(data["stats"]), soft_wrap=True)
+
+
+def player_table(player: dict[str, Any], *, simultaneous: bool, ascii_only: bool) -> Table:
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    columns = (
+        Column("", justify="right", style="dim"),
+        "action",
+        Column("visits", justify="right"),
+        Column("", style="cyan"),
+        Column("share", justify="right"),
+        Column("value", justify="right"),
+        Column("prior", justify="right"),
+        Column("continuation", no_wrap=True, overflow="ellipsis", style="dim"),
+    )
+    table = Table(*columns, box=None, pad_edge=False)
+    most = max(row["visits"] for row in player["actions"])
+    for number, row in enumerate(player["actions"], 1):
+        value = "" if row["value"] is None else f"{row['value']:+.3f}"
+        table.add_row(
+            str(number),
+            Text(row["name"], "bold" if number == 1 else ""),
+            f"{row['visits']:,}",
+            bar(row["visits"] / max(most, 1), ascii_only),
+            f"{row['share']:.1%}",
+            value,
+            f"{row['prior']:.3f}",
+            Text(" ".join(row["continuation"][1:] if not simultaneous else row["continuation"])),
+        )
+    return table
+
+
+def bar(share: float, ascii_only: bool) -> str:
+    """A horizontal bar of up to BAR characters, in eighths of a character where the terminal can."""
+    if ascii_only:
+        return "#" * round(share * BAR)
+    eighths = round(share * BAR * 8)
+    return (EIGHTHS[8] * (eighths // 8) + EIGHTHS[eighths % 8]).rstrip()
+
+
+def joint_table(visits: list[list[int]], first: list[str], second: list[str]) -> Table:
+    """Visits by both players' choices: player 0 down, player 1 across."""
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table(Column("", style="bold"), box=None, pad_edge=False)
+    for name in second:
+        table.add_column(Text(name), justify="right")
+    most = max(max(row) for row in visits)
+    for name, row in zip(first, visits, strict=True):
+        cells = [Text(f"{n:,}", "bold cyan" if n == most else "dim" if n == 0 else "") for n in row]
+        table.add_row(Text(name), *cells)
+    return table
+
+
+def summary(stats: dict[str, Any]) -> str:
+    """How the search went, in one line."""
+    rate = stats["simulations"] / max(stats["seconds"], 1e-9)
+    parts = [
+        f"{stats['simulations']:,} simulations in {stats['seconds']:.2f} s ({rate:,.0f}/s)",
+        f"{stats['nodes']:,} nodes",
+        f"{stats['transpositions']:,} transpositions",
+        f"depth {stats['max_depth']}",
+        f"{stats['bytes'] / 1e6:.1f} MB",
+    ]
+    return ("stopped early: " if stats["interrupted"] else "") + ", ".join(parts)

@@ -1,0 +1,266 @@
+"""``ramify analyze``: what it shows is what the library finds, and mistakes are one line with exit code 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import ramify as rf
+from ramify.cli import analysis, analyze
+from ramify.cli.app import app
+from ramify.evaluators import Rollout
+from ramify.search import searcher
+
+TINY = ["--set", "preset=tiny", "--seed", "3"]
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["analyze", *arguments])
+
+
+def run_json(*arguments: str) -> dict[str, Any]:
+    shown = run(*arguments, "--json")
+    assert shown.exit_code == 0, shown.output
+    return dict(json.loads(shown.stdout))
+
+
+def test_the_numbers_are_those_of_the_library() -> None:
+    data = run_json("tictactoe", "--actions", "b2 a1", "--simulations", "500", "--seed", "4", "--setting", "c_puct=2.5")
+    state = rf.make("tictactoe").initial_state()
+    state.apply(4)
+    state.apply(0)
+    result = rf.search(state, Rollout(1), simulations=500, seed=4, c_puct=2.5)
+    assert data["state"] == str(state)
+    assert data["value"] == result.value.tolist()
+    assert data["stats"]["simulations"] == 500
+    (player,) = data["players"]
+    rows = {row["action"]: row for row in player["actions"]}
+    assert sorted(rows) == result.outcomes[0].tolist() == state.legal_actions().tolist()
+    for i, action in enumerate(result.outcomes[0].tolist()):
+        assert rows[action]["visits"] == result.visits[i, 0]
+        assert rows[action]["value"] == result.q[0][i]
+        assert rows[action]["prior"] == result.priors[0][i]
+        assert rows[action]["share"] == result.visits[i, 0] / 499
+        assert rows[action]["name"] == state.action_name(action)
+    counts = [row["visits"] for row in player["actions"]]
+    assert counts == sorted(counts, reverse=True)
+    assert player["actions"][0]["action"] == result.action()
+    assert data["principal_variation"][0] == player["actions"][0]["name"]
+
+
+def test_the_best_action_comes_first_and_wins() -> None:
+    shown = run("tictactoe", "--state", '{"board": ["xx.", "oo.", "..."]}', "--simulations", "400")
+    assert shown.exit_code == 0
+    first = re.search(r"^1 +(\S+) +([\d,]+) +\S+ +([\d.]+)% +([+-][\d.]+)", shown.stdout, flags=re.MULTILINE)
+    assert first
+    assert first[1] == "c1"
+    assert float(first[3]) > 90
+    assert float(first[4]) > 0.99
+
+
+def test_equal_visits_are_ranked_as_the_library_chooses() -> None:
+    """With as many simulations as actions every action has at most one visit."""
+    state = rf.make("tictactoe").initial_state()
+    for simulations in (1, 2, 5, 9):
+        result = rf.search(state, Rollout(1), simulations=simulations)
+        assert result.outcomes[0][analysis.ranking(result, 0)[0]] == result.action()
+
+
+def test_the_table_shows_the_position_and_the_statistics() -> None:
+    shown = run("hex", "--set", "size=5", "--simulations", "3000", "--setting", "graph=true", "--top", "3")
+    assert shown.exit_code == 0
+    result = rf.search(rf.make("hex", size=5).initial_state(), Rollout(1), simulations=3000, graph=True)
+    assert shown.stdout.startswith(str(rf.make("hex", size=5).initial_state()))
+    assert result.stats["transpositions"] > 0
+    facts = f"{result.stats['nodes']:,} nodes, {result.stats['transpositions']:,} transpositions"
+    assert f"{facts}, depth {result.stats['max_depth']}," in shown.stdout
+    assert "and 22 more; --top 25 shows all" in shown.stdout
+    assert len(re.findall(r"^\d+ +[a-e]\d ", shown.stdout, flags=re.MULTILINE)) == 3
+
+
+def test_continuations_can_be_played_and_are_the_most_visited() -> None:
+    state = rf.make("connect_four").initial_state()
+    engine = rf.Searcher(state.game, Rollout(1), rf.SearchConfig(simulations=4000))
+    result = engine.run(state)
+    rows = analysis.describe_player(state, result, 0, None)["actions"]
+    assert all(len(row["continuation"]) > 1 for row in rows)
+    for row in rows:
+        walk = state.copy()
+        for name in row["continuation"]:
+            walk.apply(walk.action(name))  # raises if it is not legal
+        assert row["continuation"][0] == row["name"]
+    # After advancing, the graph's own root must show the same favourite: another way to the same counts.
+    best = rows[0]
+    engine.advance(best["action"])
+    state.apply(best["action"])
+    report = engine._search.report([])
+    favourite = report["outcomes"][1][report["edge_visits"].argmax()]
+    assert state.action_name(int(favourite)) == best["continuation"][1]
+
+
+def test_where_both_act_there_is_a_table_each_and_one_for_both() -> None:
+    data = run_json("pyrat", *TINY, "--actions", "RIGHT STAY", "--simulations", "600")
+    state = rf.make("pyrat", preset="tiny").initial_state(3)
+    state.apply(state.action("RIGHT", 0), state.action("STAY", 1))
+    result = rf.search(state, Rollout(1), simulations=600, seed=3)
+    assert data["acting"] == [0, 1]
+    assert data["joint_visits"] == result.visits.tolist()
+    for player in (0, 1):
+        marginal = dict(zip(data["joint_actions"][player], result.visits.sum(axis=1 - player).tolist(), strict=True))
+        assert {row["name"]: row["visits"] for row in data["players"][player]["actions"]} == marginal
+        for row in data["players"][player]["actions"]:
+            assert row["continuation"][0].split("/")[player] == row["name"]
+    shown = run("pyrat", *TINY, "--actions", "RIGHT STAY", "--simulations", "600").stdout
+    assert "player 0 acts at once with the other" in shown
+    assert "player 1 acts at once with the other" in shown
+    block = shown.partition("player 0 down, player 1 across\n")[2].partition("\n\n")[0].splitlines()
+    assert block[0].split() == data["joint_actions"][1]
+    cells = [int(cell.replace(",", "")) for row in block[1:] for cell in row.split()[1:]]
+    assert cells == result.visits.ravel().tolist()
+
+
+def test_a_large_joint_table_is_left_out() -> None:
+    shown = run("goofspiel", "--set", "cards=13", "--simulations", "200")
+    assert shown.exit_code == 0
+    assert "player 0 down" not in shown.stdout
+    assert len(run_json("goofspiel", "--set", "cards=13", "--simulations", "200")["joint_visits"]) == 13
+
+
+def test_actions_by_number_and_game_parameters_as_words() -> None:
+    by_name = run_json("hex", "size=3", "--actions", "b2 a1", "--simulations", "50")
+    by_number = run_json("hex", "--set", "size=3", "--actions", "#4 #0", "--simulations", "50")
+    for data in (by_name, by_number):
+        del data["stats"]["seconds"]
+    assert by_name == by_number
+
+
+def test_the_tree_and_the_picture(tmp_path: Path) -> None:
+    file = tmp_path / "position.svg"
+    shown = run("tictactoe", "--actions", "a1", "--simulations", "60", "--tree", "2", "--svg", str(file))
+    state = rf.make("tictactoe").initial_state()
+    state.apply(0)
+    assert file.read_text(encoding="utf-8") == state.svg()
+    assert rf.search(state, Rollout(1), simulations=60).tree(2) in shown.stdout
+
+
+def test_the_evaluator_is_the_one_named() -> None:
+    uniform = run_json("hex", "size=3", "--evaluator", "uniform", "--simulations", "2")
+    assert uniform["value"] == [0.0, 0.0]
+    many = run_json("hex", "size=3", "--evaluator", "rollout:7", "--simulations", "1")
+    state = rf.make("hex", size=3).initial_state()
+    assert many["value"] == rf.search(state, Rollout(7), simulations=1).value.tolist()
+    assert abs(many["value"][0] * 7 % 2 - 1) < 1e-5  # the mean of seven wins and losses
+
+
+def test_another_limit_replaces_the_default_number_of_simulations() -> None:
+    timed = run_json("tictactoe", "--setting", "max_seconds=0.3")["stats"]
+    assert timed["simulations"] > analyze.SIMULATIONS  # far more fit into the time even on a slow machine
+    assert 0.3 <= timed["seconds"] < 5
+    counted = run_json("hex", "size=5", "--setting", "max_evaluations=123")["stats"]
+    assert counted["evaluations"] == 123
+    assert run_json("tictactoe")["stats"]["simulations"] == analyze.SIMULATIONS
+
+
+def test_showing_progress_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root noise and min-max bounds belong to a run: progress must not cut it into several."""
+    settings = ["--setting", "noise_fraction=0.25", "--setting", "normalize=minmax", "--simulations", "30000"]
+    quiet = run_json("tictactoe", *settings)
+    calls = []
+    monkeypatch.setattr(analyze, "PATIENCE", 0.0)
+    monkeypatch.setattr(analyze, "REDRAW", 0.0)
+    monkeypatch.setattr(searcher, "NATIVE_SECONDS", 0.002)
+    monkeypatch.setattr(analyze.ProgressBar, "share", lambda _, stats, __: calls.append(stats["simulations"]) or 0.5)
+    shown = run_json("tictactoe", *settings)
+    assert calls
+    assert calls == sorted(calls)
+    for data in (quiet, shown):
+        del data["stats"]["seconds"]
+    assert shown == quiet
+
+
+def test_the_nearest_limit_says_how_far_it_is() -> None:
+    config = rf.SearchConfig(simulations=1000, max_evaluations=50, max_seconds=10.0)
+    bar = analyze.ProgressBar(None, config.model_dump())  # type: ignore[arg-type]  # nothing is drawn
+    assert bar.share({"simulations": 100, "evaluations": 40}, 1.0) == 0.8
+    assert bar.share({"simulations": 900, "evaluations": 10}, 1.0) == 0.9
+    assert bar.share({"simulations": 100, "evaluations": 10}, 9.5) == 0.95
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tictactoo"], ["no game named 'tictactoo'", "did you mean 'tictactoe'?"]),
+        (["openspiel:nothing"], ["nothing"]),
+        (["hex", "--set", "sise=5"], ["'sise'", "did you mean 'size'?"]),
+        (["hex", "--set", "size"], ["key=value", "'size'"]),
+        (["tictactoe", "--actions", "a1 a1"], ["'a1' names no legal action of player 1", "b1"]),
+        (["tictactoe", "--actions", "#9"], ["action 9", "not legal"]),
+        (["tictactoe", "--actions", "a1 a2 b1 b2 c1"], ["the game is over"]),
+        (["tictactoe", "--actions", "a1 a2 b1 b2 c1 c2"], ["the game is over before 'c2'"]),
+        (["pyrat", *TINY, "--actions", "UP"], ["two names make a turn", "'UP'"]),
+        (["tictactoe", "--state", '{"bord": []}'], ["bord"]),
+        (["tictactoe", "--state", '{"board"'], ["--state", "JSON"]),
+        (["openspiel:tic_tac_toe", "--state", "x"], ["openspiel:tic_tac_toe"]),
+        (["tictactoe", "--setting", "simlations=3"], ["'simlations'", "did you mean 'simulations'?"]),
+        (["tictactoe", "--setting", "c_puct=-1"], ["c_puct=-1"]),
+        (["tictactoe", "--setting", "fpu=high"], ["fpu='high'", "zero"]),
+        (["tictactoe", "--evaluator", "network"], ["uniform, rollout or rollout:N", "'network'"]),
+        (["tictactoe", "--evaluator", "rollout:0"], ["'rollout:0'"]),
+        (["tictactoe", "--svg", "/nowhere/at/all.svg"], ["/nowhere/at/all.svg"]),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], words: list[str]) -> None:
+    shown = run(*arguments)
+    assert shown.exit_code == 2
+    assert shown.stdout == ""
+    assert shown.stderr.count("\n") == 1
+    assert shown.stderr.startswith("ramify: ")
+    assert [word for word in words if word not in shown.stderr] == []
+
+
+def test_help_teaches_with_commands_that_work() -> None:
+    shown = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"}).invoke(app, ["analyze", "--help"])
+    examples = re.findall(r"ramify analyze ([a-z_]+ .*?) *│?$", shown.stdout, flags=re.MULTILINE)
+    assert len(examples) >= 5
+    for example in examples:
+        words = shlex.split(example.replace("max_seconds=5", "max_seconds=0.1"))
+        assert run(*words, "--setting", "simulations=20").exit_code == 0, example
+
+
+def test_bars_grow_with_the_share() -> None:
+    bars = [analysis.bar(share, ascii_only=False) for share in np.linspace(0, 1, 65)]
+    assert bars[0] == ""
+    assert bars[-1] == "█" * analysis.BAR
+    assert len(set(bars)) == 65
+    assert analysis.bar(0.5, ascii_only=True) == "#" * (analysis.BAR // 2)
+
+
+def test_ctrl_c_shows_what_was_found() -> None:
+    """A terminal of its own: the progress bar appears, then Ctrl-C ends the search with a table."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "ramify", "analyze", "tictactoe", "--simulations", "100000000000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        os.close(theirs)
+        seen = b""
+        while b"simulations," not in seen:
+            seen += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        out = process.stdout.read()
+    os.close(ours)
+    assert process.returncode == 0
+    assert "searching" in seen.decode()
+    assert re.search(r"^1 +b2 ", out, flags=re.MULTILINE)  # the centre
+    assert "stopped early: " in out
