@@ -52,7 +52,7 @@ sanitize: $(INSTALLED) ## tests of the core under AddressSanitizer and UBSan
 sanitize-threads: $(INSTALLED) ## tests of the core under ThreadSanitizer
 	tools/sanitize.sh thread $(PY) $(ARGS)
 
-check-arm64: $(INSTALLED) ## compile the core for arm64, without linking
+check-arm64: $(INSTALLED) ## compile the core for arm64, for syntax only
 	tools/check_arm64.sh $(PY)
 
 install: $(INSTALLED) ## only set up .venv and build the core

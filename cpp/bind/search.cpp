@@ -6,7 +6,9 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
 
 #include "base/error.hpp"
@@ -173,8 +175,10 @@ std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& setti
   std::size_t observation_size = 1;
   for (nb::handle side : game.attr("observation_shape")) observation_size *= nb::cast<std::size_t>(side);
   PythonRules rules(nb::cast<int>(game.attr("num_actions")), observation_size);
-  auto made = std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state),
-                                                       to_settings(settings), observation_size);
+  Settings given = to_settings(settings);
+  given.threads = 1;  // other threads would call Python without holding the GIL
+  auto made = std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state), given,
+                                                       observation_size);
   return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
 }
 
@@ -220,12 +224,19 @@ class Group {
     share(list, [&](std::size_t i) { if (rows[i]) list[i]->absorb(view, first[i]); });
   }
 
-  std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed, std::int64_t simulations,
-                          double seconds) {
+  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without.
+  std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
+                          const std::vector<std::int64_t>& simulations, double seconds) {
+    using Clock = std::chrono::steady_clock;
     const std::vector<AnySearch*> list = pointers(searches);
     const MaybeRelease release(any_python(list));
+    const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
     std::atomic<std::int64_t> done{0};
-    share(list, [&](std::size_t i) { done += list[i]->run_native({rollouts, seed}, simulations, seconds); });
+    share(list, [&](std::size_t i) {
+      const std::chrono::duration<double> left = deadline - Clock::now();
+      if (simulations[i] > 0 && left.count() > 0.0)
+        done += list[i]->run_native({rollouts, seed}, simulations[i], left.count());
+    });
     return done;
   }
 
@@ -299,8 +310,8 @@ void bind_search(nb::module_& m) {
            nb::sig("def absorb(self, searches: list[Search], rows: Sequence[int], logits: NDArray[Any], "
                    "values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None"))
       .def("run_native", &Group::run_native, "searches"_a, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a,
-           nb::sig("def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: int, "
-                   "seconds: float) -> int"));
+           nb::sig("def run_native(self, searches: list[Search], rollouts: int, seed: int, "
+                   "simulations: Sequence[int], seconds: float) -> int"));
 
   m.def("make_search", &make_native, "state"_a, "settings"_a,
         nb::sig("def make_search(state: State, settings: dict[str, Any]) -> Search"));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/error.hpp"
@@ -134,7 +135,9 @@ class Search final : public AnySearch {
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, const float* logits, int row);
   void finish_leaf(Worker& worker, NodeId id, const float* values, const std::vector<Step>& path);
   void back_up(const std::vector<Step>& path, SearchStats& stats);
+  void cancel_step(const Step& step);
   void cancel_path(const std::vector<Step>& path);
+  void cancel_collisions();
   void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
   void check_values(const float* values, int row) const;
   void evaluate_native(Worker& worker, const NativeEvaluator& evaluator);
@@ -147,6 +150,7 @@ class Search final : public AnySearch {
   const Node* follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const;
   const Node* move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const;
   std::uint32_t find_edge(const Node& node, Joint joint, int symmetry) const;
+  std::uint32_t most_visited(const Node& node) const;
   void turn_words(Node& node, int symmetry);
 
   D dynamics_;
@@ -194,18 +198,16 @@ Joint Search<D>::joint_of(const Node& node, std::uint32_t edge, int symmetry) co
   return joint;
 }
 
-// Selects an edge, opens it if it is new, and marks the visit; returns kUntried if the graph has no room for it.
+// Selects an edge and opens it if it is new. A full graph is searched on along the edges that it has; kUntried if this
+// node has none.
 template <class D>
 std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
   Ranges ranges;
   set_ranges(worker.cursor, ranges);
   const Pick pick = select(graph_, settings_, node, ranges);
-  std::uint32_t edge = pick.edge;
-  if (edge == kUntried) {
-    if (graph_.full()) return kUntried;
-    edge = graph_.open(worker.index, node, pick.pair, pick.fpu);
-  }
-  return edge;
+  const bool known = pick.edge != kUntried && (graph_.edges(node).child[pick.edge] & ~kPending);
+  if (!known && graph_.full()) return select_known(graph_, settings_, node, ranges);
+  return pick.edge == kUntried ? graph_.open(worker.index, node, pick.pair, pick.fpu) : pick.edge;
 }
 
 // Finds or makes the child of an edge taken for the first time; 0 if there is no room.
@@ -264,9 +266,7 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
     worker.path.push_back({worker.node, edge});
     const Rewards rewards = dynamics_.apply(worker.cursor, joint);
     if (!child && !(child = link(worker, node, edge, rewards))) {
-      NodeLock lock(node, threaded());  // no room: as if this edge had not been chosen
-      --graph_.edges(node).visits[edge];
-      --node.visits;
+      cancel_step(worker.path.back());  // no room: as if this edge had not been chosen
       worker.path.pop_back();
       ++worker.stats.full;
       return Arrival::kDone;
@@ -447,14 +447,21 @@ void Search<D>::back_up(const std::vector<Step>& path, SearchStats& stats) {
   }
 }
 
+// Takes back a visit, and what values made of it in the meantime.
+template <class D>
+void Search<D>::cancel_step(const Step& step) {
+  Node& node = graph_.node(step.node);
+  NodeLock lock(node, threaded());
+  const Edges edges = graph_.edges(node);
+  --edges.visits[step.edge];
+  --node.visits;
+  if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, step.edge);
+  update_value(graph_, node);
+}
+
 template <class D>
 void Search<D>::cancel_path(const std::vector<Step>& path) {
-  for (const Step& step : path) {
-    Node& node = graph_.node(step.node);
-    NodeLock lock(node, threaded());
-    --graph_.edges(node).visits[step.edge];
-    --node.visits;
-  }
+  for (auto step = path.rbegin(); step != path.rend(); ++step) cancel_step(*step);
 }
 
 // --- batches ---------------------------------------------------------------------------------------------------------
@@ -504,13 +511,18 @@ int Search<D>::collect(int leaves, std::int64_t simulations) {
       collect_worker(worker, (leaves + worker.index) / threads, (simulations + worker.index) / threads);
     });
   }
+  cancel_collisions();
   int total = 0;
+  for (auto& worker : workers_) total += static_cast<int>(worker->num_leaves);
+  return total;
+}
+
+template <class D>
+void Search<D>::cancel_collisions() {
   for (auto& worker : workers_) {
     for (const auto& path : worker->collided) cancel_path(path);
     worker->collided.clear();
-    total += static_cast<int>(worker->num_leaves);
   }
-  return total;
 }
 
 template <class D>
@@ -582,6 +594,7 @@ void Search<D>::absorb(const EvaluationView& evaluation, int row) {
 
 template <class D>
 void Search<D>::cancel() {
+  cancel_collisions();  // there are some only if collecting failed half-way
   for (auto& worker : workers_) {
     for (std::size_t i = worker->absorbed; i < worker->num_leaves; ++i) {
       cancel_path(worker->leaves[i].path);
@@ -621,7 +634,15 @@ void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator
   fill_uniform(node);
   float values[2] = {0.0f, 0.0f};
   if constexpr (D::kLatent) node.key = static_cast<Key>(next_slot_++);
-  else if (evaluator.rollouts > 0) roll_out(worker, evaluator, values);
+  else if (evaluator.rollouts > 0) {
+    try {
+      roll_out(worker, evaluator, values);
+    } catch (...) {  // a game written in Python may raise: then the descent is undone
+      cancel_path(worker.path);
+      store(node.status, Status::kNew);
+      throw;
+    }
+  }
   finish_leaf(worker, worker.node, values, worker.path);
 }
 
@@ -632,7 +653,7 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
   const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
   std::atomic<std::int64_t> left{simulations}, done{0};
   in_all_threads([&](Worker& worker) {
-    while (Clock::now() < deadline) {
+    do {  // at least once: a run that is late already still makes progress
       const std::int64_t share = std::min(kShare, left.fetch_sub(kShare));
       if (share <= 0) return;
       for (std::int64_t i = 0; i < share;) {
@@ -647,7 +668,7 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
         ++i;
       }
       done.fetch_add(share);
-    }
+    } while (Clock::now() < deadline);
   });
   return done.load();
 }
@@ -719,6 +740,22 @@ const Node* Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::
   return &graph_.node(child);
 }
 
+// Ties go to the chooser's better value, then to the higher prior and the lower action, as in SearchResult.action.
+template <class D>
+std::uint32_t Search<D>::most_visited(const Node& node) const {
+  if (settings_.graph) refresh_edges(graph_, settings_, node);
+  const Edges edges = graph_.edges(node);
+  const int player = node.chooser();
+  const std::uint32_t* words = graph_.words(node, player);
+  const auto rank = [&](std::uint32_t e) {
+    return std::tuple(edges.visits[e], node.joint() ? 0.0f : edges.q[player][e], node.joint() ? 0u : words[e]);
+  };
+  std::uint32_t best = 0;
+  for (std::uint32_t e = 1; e < node.opened; ++e)
+    if (rank(e) > rank(best)) best = e;
+  return edges.visits[best] ? best : kUntried;
+}
+
 template <class D>
 std::vector<Joint> Search<D>::principal_variation() const {
   constexpr std::size_t kLongest = 256;
@@ -727,11 +764,8 @@ std::vector<Joint> Search<D>::principal_variation() const {
   int symmetry = 0;
   const Node* node = &graph_.node(root_);
   while (node->status == Status::kReady && node->opened && line.size() < kLongest) {
-    const Edges edges = graph_.edges(*node);
-    std::uint32_t best = 0;
-    for (std::uint32_t e = 1; e < node->opened; ++e)
-      if (edges.visits[e] > edges.visits[best]) best = e;
-    if (!edges.visits[best]) break;
+    const std::uint32_t best = most_visited(*node);
+    if (best == kUntried) break;
     line.push_back(joint_of(*node, best, symmetry));
     node = move(cursor, line.back(), *node, best, symmetry);
   }

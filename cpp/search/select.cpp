@@ -230,6 +230,25 @@ OutcomeView view_outcomes(const Graph& graph, const Settings& s, const Node& nod
   return view;
 }
 
+std::uint32_t select_known(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
+  if (!node.opened) return kUntried;
+  OutcomeView views[2];
+  for (int p = 0; p < 2; ++p)
+    if (acts(node.acting, p)) views[p] = view_outcomes(graph, s, node, p, ranges);
+  const Edges edges = graph.edges(node);
+  std::uint32_t best = kUntried;
+  float top = 0.0f;
+  for (std::uint32_t e = 0; e < node.opened; ++e) {
+    if (!(edges.child[e] & ~kPending)) continue;
+    const auto [first, second] = outcome_pair(node, edges, e);
+    float score = 0.0f;
+    if (!views[0].scores.empty()) score += views[0].scores[first];
+    if (!views[1].scores.empty()) score += views[1].scores[second];
+    if (best == kUntried || score > top) best = e, top = score;
+  }
+  return best;
+}
+
 void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {
   if (!node.opened) return;
   const Edges edges = graph.edges(node);

@@ -27,6 +27,10 @@ struct Pick {
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
 
+// The best of the edges that have a child, for a graph that has no room for another; kUntried if there is none. Where
+// both choose, the best is the greatest sum of the players' scores.
+std::uint32_t select_known(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
+
 // Brings the edge values up to date where children are shared and may have changed through other parents.
 void refresh_edges(const Graph& graph, const Settings& settings, const Node& node);
 

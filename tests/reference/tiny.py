@@ -139,6 +139,10 @@ class Historied:
     def __init__(self, state: Any) -> None:
         self.state, self.key = state, mix(3, state.key)
 
+    @property
+    def history_key(self) -> int:
+        return self.key
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.state, name)
 

@@ -76,13 +76,10 @@ def per_player(
 
     One row per position is the acting player's; the other player's value is its negative where ``zero_sum``, else 0.
     """
-    try:
-        array = np.ascontiguousarray(given, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        raise EvaluatorError(f"{what} cannot be read as numbers: {error}") from error
+    array = _as_numbers(given, what)
     tail = () if actions is None else (actions,)
     if array.shape == (rows, 2, *tail):
-        return array
+        return np.ascontiguousarray(array)
     if array.shape != (rows, *tail):
         wanted = f"[{rows}, 2{', ' + str(actions) if actions else ''}]"
         short = f"[{rows}{', ' + str(actions) if actions else ''}]"
@@ -93,3 +90,14 @@ def per_player(
         return np.ascontiguousarray(np.repeat(array[:, None], 2, axis=1))
     other = -array if zero_sum else np.zeros_like(array)
     return np.ascontiguousarray(np.where(acting, array[:, None], other[:, None]), dtype=np.float32)
+
+
+def _as_numbers(given: Any, what: str) -> NDArray[np.float32]:
+    try:
+        array = np.asarray(given)
+        if np.iscomplexobj(array):
+            raise TypeError("complex numbers have no order")
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, which is refused with its row
+            return array.astype(np.float32, copy=False)
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: torch, of a tensor with a gradient
+        raise EvaluatorError(f"{what} cannot be read as numbers: {error}") from error

@@ -137,8 +137,8 @@ class SearchResult:
             counts = np.zeros_like(counts)
             counts[order[-1]] = 1.0
         elif temperature != 1:
-            with np.errstate(divide="ignore"):
-                logs = np.log(counts) / temperature
+            logs = np.full_like(counts, -np.inf)
+            logs[counts > 0] = np.log(counts[counts > 0]) / temperature
             counts = np.exp(logs - logs.max())
         return np.asarray(counts / counts.sum())
 

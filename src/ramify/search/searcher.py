@@ -18,6 +18,7 @@ from ramify.search.source import LatentSource, RulesSource, Source
 from ramify.search.trace import log_run, trace_simulations, wants_trace
 
 NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
+NATIVE_SHARE = 256  # simulations of one search among many before the next has its turn
 EARLY_CHUNK = 64  # simulations between two looks at whether the best action can still change
 
 Progress = Callable[[Mapping[str, int]], None]
@@ -78,6 +79,11 @@ def decided(report: Report, left: int) -> bool:
     return True
 
 
+def future_key(state: State) -> int:
+    """Equal for positions with equal futures, repetitions included where the game counts them."""
+    return int(getattr(state, "history_key", state.key))
+
+
 class Searcher:
     """Searches positions of one game with one evaluator, and keeps the graph from move to move.
 
@@ -112,7 +118,9 @@ class Searcher:
         ``progress`` is called with the statistics so far before every batch (inside the core: about 20 times a second).
         """
         self._check(state)
-        if self._search is None or self._root is None or self._root.key != state.key:  # another position
+        if (
+            self._search is None or self._root is None or future_key(self._root) != future_key(state)
+        ):  # another position
             self._search = self._source.new_search(state, self.config)
             self._root = state.copy()
             self._source.begin([self._root])
@@ -173,16 +181,15 @@ class Searcher:
             raise ValueError("nothing to advance: run a search first")
         root, state = self._root, self._root.copy()
         state.apply(*actions)  # raises IllegalAction and leaves everything as it was
-        self._generation += 1
-        self._root = state
-        if state.is_over:
-            self._search = None
-            return
         joint = [-1, -1]
         for player, action in zip(root.acting, actions, strict=True):
             representatives, index = root.outcomes(player)  # the graph knows one action per outcome
             joint[player] = int(representatives[index[int(action)]])
-        self._search.advance(joint[0], joint[1])
+        self._search.advance(joint[0], joint[1])  # in a learned model raises InvalidInput, with the same effect
+        self._generation += 1
+        self._root = state
+        if state.is_over:
+            self._search = None
 
     def reset(self) -> None:
         """Forget the graph: the next run starts afresh."""
@@ -206,21 +213,30 @@ class Searcher:
         """Run until the budget is spent, or for ``count`` simulations."""
         stop_at = None if count is None else search.stats["simulations"] + count
         while True:
-            stats = search.stats
             if progress is not None:
-                progress(stats)
-            left = budget.simulations(stats)
+                progress(search.stats)
+            left = self._left(search, budget)
             if stop_at is not None:
-                left = min(left, stop_at - stats["simulations"])
-            if left <= 0 or (self.config.stop_early and decided(search.report([]), left)):
+                left = min(left, stop_at - search.stats["simulations"])
+            if left <= 0:
                 return
-            if self.config.stop_early:
-                left = min(left, EARLY_CHUNK)
             if self._native is not None:
                 seconds = min(NATIVE_SECONDS, budget.seconds())
                 search.run_native(self._native.rollouts, self.seed, left, seconds)
             else:
                 self._batch(search, left)
+
+    def _left(self, search: _core.Search, budget: Budget) -> int:
+        """Simulations to make before the next look at the budget; 0: none is left."""
+        stats = search.stats
+        left = budget.simulations(stats)
+        if not left or not self.config.stop_early:
+            return left
+        if self._native is None:
+            return 0 if decided(search.report([]), left) else left
+        # The clock may cut the core short: look at fixed counts only, or results would depend on it.
+        ahead = EARLY_CHUNK - stats["simulations"] % EARLY_CHUNK
+        return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
 
     def _batch(self, search: _core.Search, left: int) -> None:
         rows = search.collect(self.config.batch, left)
@@ -230,30 +246,28 @@ class Searcher:
             search.absorb(logits, values, 0, rewards)
 
     def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
-        if self._native is not None:
-            self._drive_many_native(group, searches, budget, self._native.rollouts)
-            return
-        arrays = self._source.arrays(self.config.batch * len(searches))
         while True:
-            left = [budget.simulations(search.stats) for search in searches]
+            left = [self._left(search, budget) for search in searches]
             if not any(left):
                 return
+            if self._native is not None:
+                self._native_round(group, searches, left, budget)
+                continue
+            arrays = self._source.arrays(self.config.batch * len(searches))
             rows = group.gather(searches, self.config.batch, left, arrays)
             if any(rows):
                 logits, values, rewards = self._source.answer(rows)
                 group.absorb(searches, rows, logits, values, rewards)
 
-    def _drive_many_native(
-        self, group: _core.Group, searches: list[_core.Search], budget: Budget, rollouts: int
-    ) -> None:
-        share = max(1, min(self.config.simulations, 4096))
-        while True:
-            left = [budget.simulations(search.stats) for search in searches]
-            busy = [search for search, n in zip(searches, left, strict=True) if n > 0]
-            if not busy:
-                return
-            count = min(share, min(n for n in left if n > 0))
-            group.run_native(busy, rollouts, self.seed, count, math.inf)
+    def _native_round(self, group: _core.Group, searches: list[_core.Search], left: list[int], budget: Budget) -> None:
+        """A share of simulations for every search, those with the fewest first, as far as the time goes."""
+        assert self._native is not None
+        made = [search.stats["simulations"] for search in searches]
+        turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
+        first = min(made) == 0  # whatever the time: a search without a simulation has no result
+        shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
+        seconds = math.inf if first else min(NATIVE_SECONDS, budget.seconds())
+        group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
 
     def _result(
         self, search: _core.Search, state: State, budget: Budget, interrupted: bool, own: bool = True

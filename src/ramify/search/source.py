@@ -137,8 +137,11 @@ class LatentSource:
         owner = np.repeat(np.arange(len(rows)), rows)
         parents, actions = self._arrays["parents"][:n], self._arrays["actions"][:n]
         output = self._initial(owner) if n and parents[0] < 0 else self._recurrent(owner, parents, actions)
-        if len(output.latents) != n:
-            raise _core.EvaluatorError(f"the model must return {n} latent states, not {len(output.latents)}")
+        if not all(hasattr(output, name) for name in ("latents", "logits", "values", "rewards")):
+            raise _core.EvaluatorError(f"the model must return a LatentOutput, not {type(output).__name__}")
+        if not hasattr(output.latents, "__len__") or len(output.latents) != n:
+            given = len(output.latents) if hasattr(output.latents, "__len__") else type(output.latents).__name__
+            raise _core.EvaluatorError(f"the model must return {n} latent states, not {given}")
         for i, (search, slot) in enumerate(zip(owner, self._arrays["slots"][:n], strict=True)):
             store = self._latents[search]
             store.extend([None] * (int(slot) + 1 - len(store)))

@@ -1,4 +1,7 @@
-"""What the logger ``ramify`` is told: a line per search at INFO, every simulation of a small search at DEBUG."""
+"""What the logger ``ramify`` is told: a line per search at INFO, every simulation of a small search at DEBUG.
+
+Listening never changes what a search finds: a search in batches or threads is not traced.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ TRACED_SIMULATIONS = 200  # larger searches are not traced: nobody reads it
 
 
 def wants_trace(config: SearchConfig) -> bool:
-    """Whether the run is small enough, and somebody listens."""
-    return config.simulations <= TRACED_SIMULATIONS and log.isEnabledFor(logging.DEBUG)
+    """Whether somebody listens, the run is small, and one simulation at a time is what it does anyway."""
+    alone = config.batch == 1 and config.threads == 1
+    return alone and config.simulations <= TRACED_SIMULATIONS and log.isEnabledFor(logging.DEBUG)
 
 
 def trace_simulations(search: _core.Search, state: State, drive: Callable[[int], None]) -> None:
