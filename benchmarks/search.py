@@ -102,7 +102,7 @@ def latent_rows() -> list[dict[str, Any]]:
             searches = [latent_search(actions) for _ in range(trees)]
             for one in searches:
                 one.begin(0)
-            return group.run_native(searches, 0, 0, LATENT_SIMULATIONS, math.inf), searches
+            return group.run_native(searches, 0, 0, [LATENT_SIMULATIONS] * trees, math.inf), searches
 
         table.append(row(label, best_rate(search), "simulations/s", target))
         kept = latent_search(actions)
