@@ -172,7 +172,7 @@ def test_q_is_first_play_urgency_where_unvisited(name: str, fpu: str, expected: 
             HashEvaluator(3).evaluate(batch).values,
         )
     )
-    result = rf.search(state, sharp, simulations=6, fpu=fpu, fpu_offset=0.25, c_puct=0.05)
+    result = rf.search(state, sharp, simulations=2, fpu=fpu, fpu_offset=0.25, c_puct=0.05)
     untried = 0
     for player in state.acting:
         marginal = result.visits.sum(axis=1 - player)
