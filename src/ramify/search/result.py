@@ -102,8 +102,7 @@ class SearchResult:
             report = self._look(path)
             if not report["ready"] or not report["edge_visits"].any():
                 break
-            i, j = divmod(int(report["edge_visits"].argmax()), report["edge_visits"].shape[1])
-            path.append((int(report["outcomes"][0][i]), int(report["outcomes"][1][j])))
+            path.append(most_visited(report))
         return [played(joint) for joint in path]
 
     def _grow(self, lines: list[str], path: Path, state: State, depth: int, width: int, indent: str) -> None:
@@ -168,6 +167,19 @@ def played(joint: tuple[int, int]) -> Any:
     """The action of the player who acts, or the pair where both do."""
     actions = tuple(action for action in joint if action >= 0)
     return actions if len(actions) == 2 else actions[0]
+
+
+def most_visited(report: Report) -> tuple[int, int]:
+    """The actions of a node's most visited edge; ties as in SearchResult.action where one player acts."""
+    visits = report["edge_visits"]
+    i, j = divmod(int(visits.argmax()), visits.shape[1])
+    acting = players(report["acting"])
+    if len(acting) == 1:
+        (player,) = acting
+        ranks = (-np.arange(visits.size), report["priors"][player], report["q"][player], visits.ravel())
+        best = int(np.lexsort(ranks)[-1])
+        i, j = (best, 0) if player == 0 else (0, best)
+    return int(report["outcomes"][0][i]), int(report["outcomes"][1][j])
 
 
 def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:
