@@ -49,7 +49,10 @@ class RulesModel:
         return self._output(states, rewards[np.arange(len(states)), movers] if self.scalar else rewards)
 
     def _output(self, states: list[rf.State], rewards: Any) -> LatentOutput:
-        logits, values = np.zeros((len(states), 2, self.num_actions), np.float32), np.zeros((len(states), 2), np.float32)
+        logits, values = (
+            np.zeros((len(states), 2, self.num_actions), np.float32),
+            np.zeros((len(states), 2), np.float32),
+        )
         for i, state in enumerate(states):
             if not state.is_over:
                 logits[i], values[i] = self.evaluator(state)
@@ -224,9 +227,7 @@ def test_a_second_run_goes_on_and_another_root_starts_afresh() -> None:
     searcher = rf.Searcher(model, config=rf.SearchConfig(simulations=50))
     assert searcher.run(state).visits.sum() == 49
     assert searcher.run(state).visits.sum() == 99
-    assert_same_result(
-        searcher.run(other), latent(other, "alternating", HashEvaluator(0), simulations=50)
-    )
+    assert_same_result(searcher.run(other), latent(other, "alternating", HashEvaluator(0), simulations=50))
 
 
 def test_a_latent_search_cannot_be_advanced() -> None:
@@ -263,8 +264,8 @@ CHANGES: list[tuple[Any, str]] = [
     (lambda a: LatentOutput(a.latents, a.logits, a.values + np.inf, a.rewards), "row 0: the value of player"),
     (lambda a: LatentOutput(a.latents, a.logits, a.values, a.rewards + np.nan), "row 0: a reward is not finite"),
     (lambda a: LatentOutput(a.latents, "nine", a.values, a.rewards), "logits cannot be read as numbers"),
-    (lambda a: (a.latents, a.logits), "must return a LatentOutput, not tuple"),  # noqa: ARG005
-    (lambda a: None, "must return a LatentOutput, not NoneType"),  # noqa: ARG005
+    (lambda a: (a.latents, a.logits), "must return a LatentOutput, not tuple"),
+    (lambda a: None, "must return a LatentOutput, not NoneType"),
 ]
 
 
@@ -298,7 +299,9 @@ def test_a_model_takes_no_other_evaluator() -> None:
 def test_shared_nodes_are_for_rules_only() -> None:
     state = root_of("alternating", True)
     plain = latent(state, "alternating", HashEvaluator(0), simulations=60)
-    asked = latent(state, "alternating", HashEvaluator(0), simulations=60, graph=True, canonical=True, short_circuit=True)
+    asked = latent(
+        state, "alternating", HashEvaluator(0), simulations=60, graph=True, canonical=True, short_circuit=True
+    )
     assert_same_result(plain, asked)
 
 

@@ -123,6 +123,8 @@ def test_threads_many_times(name: str) -> None:
     for repetition in range(25):
         state = walk(name, repetition)
         graph = repetition % 2 == 1
-        searcher = searcher_of(state, rf.evaluators.Rollout(1), simulations=1500, threads=2 + repetition % 7, graph=graph)
+        searcher = searcher_of(
+            state, rf.evaluators.Rollout(1), simulations=1500, threads=2 + repetition % 7, graph=graph
+        )
         for run in (1, 2):
             check(searcher, searcher.run(state), 1500 * run - 1, 16.0)

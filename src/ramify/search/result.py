@@ -102,8 +102,7 @@ class SearchResult:
             report = self._look(path)
             if not report["ready"] or not report["edge_visits"].any():
                 break
-            i, j = divmod(int(report["edge_visits"].argmax()), report["edge_visits"].shape[1])
-            path.append((int(report["outcomes"][0][i]), int(report["outcomes"][1][j])))
+            path.append(most_visited(report))
         return [played(joint) for joint in path]
 
     def _grow(self, lines: list[str], path: Path, state: State, depth: int, width: int, indent: str) -> None:
@@ -162,6 +161,18 @@ class SearchResult:
 def players(mask: int) -> tuple[int, ...]:
     """The players in the core's bit mask."""
     return tuple(player for player in (0, 1) if mask >> player & 1)
+
+
+def most_visited(report: Report) -> tuple[int, int]:
+    """The actions of the most visited edge; ties as in ``SearchResult.action`` and the principal variation."""
+    visits = report["edge_visits"]
+    best = int(visits.argmax())
+    if 1 in visits.shape:  # one player chooses
+        chooser = int(visits.shape[0] == 1)
+        order = (-np.arange(visits.size), report["priors"][chooser], report["q"][chooser], visits.ravel())
+        best = int(np.lexsort(order)[-1])
+    i, j = divmod(best, visits.shape[1])
+    return int(report["outcomes"][0][i]), int(report["outcomes"][1][j])
 
 
 def played(joint: tuple[int, int]) -> Any:
