@@ -1,11 +1,14 @@
 """Evaluations that sharing nodes saves: graph against tree search at equal value error.
 
 For a set of positions, the value error of a search with N evaluations is the mean of |value - reference|, where the
-reference is the mean of a long tree search and a long graph search with random numbers of their own. Lines through
-log(error) against log(N) say how many evaluations each kind of search needs for the error that tree search has after
-``AT`` of them. Positions are drawn anew with replacement for the intervals (5 % to 95 %).
+reference is the mean of a long tree search and a long graph search. How far those two lie apart is a row of its own: no
+error below it means anything. Lines through log(error) against log(N) say how many evaluations each kind of search
+needs for the error that tree search has after ``AT`` of them. Positions are drawn anew with replacement for the
+intervals (5 % to 95 %). Evaluators are fixed functions of the position, as networks are.
 
-Run: ``python -m benchmarks --only transpositions`` (some 90 s of CPU time)
+Canonical keys save nothing after a few random turns, when no symmetry is left: they get rows of their own.
+
+Run: ``python -m benchmarks --only transpositions`` (some 80 s of CPU time)
 """
 
 from __future__ import annotations
@@ -17,16 +20,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ramify as rf
+from benchmarks._evaluators import judge_distances, judge_lines
 from benchmarks._measure import row
 from benchmarks._positions import random_positions
-from ramify.evaluators import Rollout
+from ramify.evaluators import Function, Rollout
 
-POSITIONS = 32
-SEEDS = 3  # searches per position, mode and budget
-BUDGETS = (100, 200, 400, 800, 1_600, 3_200)
-LONG = 25_600  # evaluations behind the reference
-FITTED = (0, 0, 1, 1, 1, 1)  # the lines go through the larger budgets
-AT = 1_600  # the tree search whose error the others have to reach
+POSITIONS = 64
+BUDGETS = (100, 200, 400, 800, 1_600)
+LONG = 6_400  # evaluations behind each half of the reference
+AT = 800  # the tree search whose error the others have to reach
 PATIENCE = 4  # simulations per evaluation before a search counts as finished: all it still meets is known
 DECIDED = 0.95  # references beyond this are no test of anything
 
@@ -34,7 +36,6 @@ MODES: dict[str, dict[str, Any]] = {
     "tree": {},
     "graph": {"graph": True},
     "graph, short circuit": {"graph": True, "short_circuit": True},
-    "graph, canonical": {"graph": True, "canonical": True},
 }
 
 
@@ -44,7 +45,8 @@ class Case:
 
     name: str
     game: rf.Game
-    turns: int
+    evaluator: Any
+    turns: int  # random ones that lead to a position
     scale: float = 1.0  # the most a value can be
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -52,41 +54,24 @@ class Case:
 def cases() -> list[Case]:
     open_7 = rf.make("pyrat", width=7, height=7, cheese=10, wall_density=0.0, mud_density=0.0, max_turns=60)
     return [
-        Case("Hex 7x7", rf.make("hex", size=7), 8),
-        Case("connect four", rf.make("connect_four"), 8),
-        Case("PyRat 7x7 open", open_7, 4, 10.0, {"normalize": "remaining", "fpu": "parent"}),
+        Case("Hex 7x7", rf.make("hex", size=7), Function(judge_distances), 8),
+        Case("connect four", rf.make("connect_four"), Function(judge_lines), 8),
+        Case("PyRat 7x7 open", open_7, Rollout(2), 4, 10.0, {"normalize": "remaining", "fpu": "parent"}),
     ]
 
 
-def search(case: Case, state: rf.State, mode: str, evaluations: int, seed: int) -> rf.SearchResult:
-    config = rf.SearchConfig(
-        simulations=PATIENCE * evaluations, max_evaluations=evaluations, **case.settings, **MODES[mode]
-    )
-    return rf.Searcher(case.game, Rollout(1), config, seed=seed).run(state)
+def values(case: Case, states: list[rf.State], mode: str, evaluations: int) -> NDArray[np.float64]:
+    """[positions, 2]: what a search with so many evaluations says."""
+    budget = {"simulations": PATIENCE * evaluations, "max_evaluations": evaluations}
+    config = rf.SearchConfig(**budget, **case.settings, **MODES[mode])
+    results = rf.Searcher(case.game, case.evaluator, config).run_many(states)
+    return np.array([result.value for result in results], np.float64)
 
 
-def reference(case: Case, state: rf.State, seed: int) -> NDArray[np.float64]:
-    """The mean of a long tree search and a long graph search."""
-    found = [search(case, state, mode, LONG, 10_000 + 2 * seed + i).value for i, mode in enumerate(("tree", "graph"))]
-    return np.asarray(np.mean(found, axis=0), np.float64)
-
-
-def undecided(case: Case) -> list[tuple[rf.State, NDArray[np.float64]]]:
-    """Positions with their reference values."""
-    pairs = [
-        (state, reference(case, state, i)) for i, state in enumerate(random_positions(case.game, POSITIONS, case.turns))
-    ]
-    return [(state, value) for state, value in pairs if abs(value).max() < DECIDED * case.scale]
-
-
-def errors(case: Case, pairs: list[tuple[rf.State, NDArray[np.float64]]], mode: str) -> NDArray[np.float64]:
-    """[positions, budgets]: mean |value - reference| of both players and all seeds."""
-    table = np.zeros((len(pairs), len(BUDGETS)))
-    for i, (state, target) in enumerate(pairs):
-        for j, budget in enumerate(BUDGETS):
-            found = [search(case, state, mode, budget, SEEDS * i + seed).value for seed in range(SEEDS)]
-            table[i, j] = np.abs(np.array(found) - target).mean()
-    return table
+def errors(case: Case, states: list[rf.State], reference: NDArray[np.float64], mode: str) -> NDArray[np.float64]:
+    """[positions, budgets]: mean |value - reference| of the two players."""
+    found = [np.abs(values(case, states, mode, budget) - reference).mean(axis=1) for budget in BUDGETS]
+    return np.stack(found, axis=1)
 
 
 def needed(table: NDArray[np.float64], tree: NDArray[np.float64]) -> float:
@@ -98,7 +83,7 @@ def needed(table: NDArray[np.float64], tree: NDArray[np.float64]) -> float:
 
 def line(table: NDArray[np.float64]) -> tuple[float, float]:
     """Slope and offset of log(error) against log(evaluations)."""
-    slope, offset = np.polyfit(np.log(BUDGETS), np.log(table.mean(axis=0)), 1, w=FITTED)
+    slope, offset = np.polyfit(np.log(BUDGETS), np.log(table.mean(axis=0)), 1)
     return float(slope), float(offset)
 
 
@@ -112,19 +97,32 @@ def saved(table: NDArray[np.float64], tree: NDArray[np.float64]) -> tuple[float,
 
 
 def case_rows(case: Case) -> list[dict[str, Any]]:
-    pairs = undecided(case)
-    symmetric = len(case.game.symmetries) > 1 and not case.game.simultaneous  # PyRat's mazes are all different
-    modes = [mode for mode in MODES if symmetric or "canonical" not in mode]
-    tables = {mode: errors(case, pairs, mode) for mode in modes}
-    results = []
+    states = random_positions(case.game, POSITIONS, case.turns)
+    long = [values(case, states, mode, LONG) for mode in ("tree", "graph")]
+    reference = np.mean(long, axis=0)
+    open_ = np.flatnonzero(np.abs(reference).max(axis=1) < DECIDED * case.scale)
+    states, reference, apart = [states[i] for i in open_], reference[open_], np.abs(long[0] - long[1])[open_]
+    tables = {mode: errors(case, states, reference, mode) for mode in MODES}
+    label = f"{case.name}, {len(states)} positions: long tree and graph search apart"
+    results = [row(label, float(apart.mean()), "")]
     for mode, table in tables.items():
-        label = f"{case.name}, {mode}, {len(pairs)} positions"
         error = float(table.mean(axis=0)[BUDGETS.index(AT)])
-        results.append(row(f"{label}: value error after {AT:,} evaluations", error, ""))
+        results.append(row(f"{case.name}, {mode}: value error after {AT:,} evaluations", error, ""))
         if mode != "tree":
             share, low, high = saved(table, tables["tree"])
             interval = f"[{100 * low:.0f}, {100 * high:.0f}]"
-            results.append(row(f"{label}: evaluations saved at equal error {interval}", 100 * share, "%"))
+            results.append(row(f"{case.name}, {mode}: evaluations saved at equal error {interval}", 100 * share, "%"))
+    return results + start_rows(case)
+
+
+def start_rows(case: Case) -> list[dict[str, Any]]:
+    """From the start: simulations whose new edge led to a position that was already known."""
+    results = []
+    for label, settings in (("equal", {}), ("symmetric", {"canonical": True})):
+        config = rf.SearchConfig(simulations=AT, graph=True, **case.settings, **settings)
+        stats = rf.Searcher(case.game, case.evaluator, config).run(case.game.initial_state(0)).stats
+        met = 100 * stats["transpositions"] / stats["simulations"]
+        results.append(row(f"{case.name}, {AT:,} simulations from the start: met {label} positions", met, "%"))
     return results
 
 

@@ -110,6 +110,17 @@ def test_continuations_can_be_played_and_are_the_most_visited() -> None:
     assert state.action_name(int(favourite)) == best["continuation"][1]
 
 
+@pytest.mark.parametrize("simulations", [2, 9, 40, 700])
+@pytest.mark.parametrize("graph", [False, True])
+def test_the_best_continuation_is_the_principal_variation(simulations: int, graph: bool) -> None:
+    """The core follows the graph on its own: both must break ties alike."""
+    state = rf.make("tictactoe").initial_state()
+    result = rf.search(state, Rollout(1), simulations=simulations, graph=graph)
+    assert result.variation(length=99) == result.principal_variation
+    assert result.variation(result.action(), length=99) == result.principal_variation
+    assert result.variation(length=2) == result.principal_variation[:2]
+
+
 def test_where_both_act_there_is_a_table_each_and_one_for_both() -> None:
     data = run_json("pyrat", *TINY, "--actions", "RIGHT STAY", "--simulations", "600")
     state = rf.make("pyrat", preset="tiny").initial_state(3)

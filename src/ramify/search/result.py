@@ -163,22 +163,23 @@ def players(mask: int) -> tuple[int, ...]:
     return tuple(player for player in (0, 1) if mask >> player & 1)
 
 
-def most_visited(report: Report) -> tuple[int, int]:
-    """The actions of the most visited edge; ties as in ``SearchResult.action`` and the principal variation."""
-    visits = report["edge_visits"]
-    best = int(visits.argmax())
-    if 1 in visits.shape:  # one player chooses
-        chooser = int(visits.shape[0] == 1)
-        order = (-np.arange(visits.size), report["priors"][chooser], report["q"][chooser], visits.ravel())
-        best = int(np.lexsort(order)[-1])
-    i, j = divmod(best, visits.shape[1])
-    return int(report["outcomes"][0][i]), int(report["outcomes"][1][j])
-
-
 def played(joint: tuple[int, int]) -> Any:
     """The action of the player who acts, or the pair where both do."""
     actions = tuple(action for action in joint if action >= 0)
     return actions if len(actions) == 2 else actions[0]
+
+
+def most_visited(report: Report) -> tuple[int, int]:
+    """The actions of a node's most visited edge; ties as in SearchResult.action where one player acts."""
+    visits = report["edge_visits"]
+    i, j = divmod(int(visits.argmax()), visits.shape[1])
+    acting = players(report["acting"])
+    if len(acting) == 1:
+        (player,) = acting
+        ranks = (-np.arange(visits.size), report["priors"][player], report["q"][player], visits.ravel())
+        best = int(np.lexsort(ranks)[-1])
+        i, j = (best, 0) if player == 0 else (0, best)
+    return int(report["outcomes"][0][i]), int(report["outcomes"][1][j])
 
 
 def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:
