@@ -14,7 +14,7 @@ CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
 INSTALLED    := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format bench stub sanitize sanitize-threads check-arm64 install dependencies clean
+.PHONY: help demo test test-slow lint format signature bench stub sanitize sanitize-threads check-arm64 install dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ lint: $(INSTALLED) ## formatting, style, types, layers, vocabulary, stub
 format: $(INSTALLED) ## rewrite Python files in the project's format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+signature: $(INSTALLED) ## what the search finds in a fixed set of searches, as one short number
+	@$(PY) -m tools.signature $(ARGS)
 
 bench: $(INSTALLED) ## every benchmark, in one table
 	$(PY) -m benchmarks $(ARGS)

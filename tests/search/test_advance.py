@@ -12,6 +12,8 @@ from tests.search.helpers import HashEvaluator, assert_same_result, searcher_of,
 from tests.search.positions import GAMES, SIMULTANEOUS, walk
 from tests.search.walking import walk_searcher
 
+pytestmark = pytest.mark.core
+
 FACTS = ("visits", "value", "evaluation", "edge_visits", "payoffs")
 
 

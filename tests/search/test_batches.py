@@ -14,6 +14,8 @@ from tests.search.stepping import Stepper
 from tests.search.tiny_games import Paths
 from tests.search.walking import walk_searcher
 
+pytestmark = pytest.mark.core
+
 
 def hashed(name: str, seed: int = 0) -> HashEvaluator:
     return HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS)
@@ -117,8 +119,7 @@ def test_a_batch_that_fails_is_taken_back() -> None:
         for _ in range(12):
             try:
                 searcher.run(state)
-            except rf.EvaluatorError as error:
-                assert "the value of player 1 is not finite" in str(error)
+            except rf.EvaluatorError:
                 failures += 1
             walk_searcher(searcher)
         assert failures > 5
@@ -186,7 +187,7 @@ def test_one_bad_row_fails_them_all_and_the_searcher_lives_on() -> None:
     evaluator = Poisoned(0)
     states = [walk("hex", seed) for seed in range(6)]
     searcher = searcher_of(states[0], evaluator, simulations=30, batch=4, threads=2)
-    with pytest.raises(rf.EvaluatorError, match="row 5: a logit of a legal action of player . is not finite"):
+    with pytest.raises(rf.EvaluatorError, match=r"row 5: a logit of a legal action of player \d is not finite"):
         searcher.run_many(states)
     evaluator.poisoned = False
     for state, result in zip(states, searcher.run_many(states), strict=True):

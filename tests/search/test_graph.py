@@ -13,6 +13,8 @@ from tests.search.positions import GAMES, SIMULTANEOUS, play, walk
 from tests.search.tiny_games import Carousel, Paths, Turntable
 from tests.search.walking import walk_searcher
 
+pytestmark = pytest.mark.core
+
 WAYS = 400  # of the small positions below: so many can all be visited
 
 

@@ -208,6 +208,18 @@ def test_principal_variation_starts_with_the_action(seed: int) -> None:
     for simulations in (2, 3, 5, 8, 40):  # small counts tie
         _, _, result = run("tictactoe", seed, simulations=simulations)
         assert result.principal_variation[0] == result.action()
+        assert result.variation(length=99) == result.principal_variation
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_variation_is_the_principal_one(name: str) -> None:
+    for simulations in (2, 5, 12, 60):
+        for graph in (False, True):
+            _, _, result = run(name, 3, simulations=simulations, graph=graph)
+            assert result.variation(length=99) == result.principal_variation
+            first = result.principal_variation[0]
+            chosen = first if isinstance(first, tuple) else (first,)
+            assert result.variation(*chosen, length=99) == result.principal_variation
 
 
 # ---------- policies and actions ----------

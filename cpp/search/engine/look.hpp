@@ -70,7 +70,8 @@ const Node* Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::
   return &graph_.node(child);
 }
 
-// Ties go to the chooser's better value, then to the higher prior and the lower action, as in SearchResult.action.
+// Ties go to the chooser's better value, then to the higher prior and the lower action, as in SearchResult.action; where
+// both choose, to the lower outcomes.
 template <class D>
 std::uint32_t Search<D>::most_visited(const Node& node) const {
   if (settings_.graph) refresh_edges(graph_, settings_, node);
@@ -78,7 +79,8 @@ std::uint32_t Search<D>::most_visited(const Node& node) const {
   const int player = node.chooser();
   const std::uint32_t* words = graph_.words(node, player);
   const auto rank = [&](std::uint32_t e) {
-    return std::tuple(edges.visits[e], node.joint() ? 0.0f : edges.q[player][e], node.joint() ? 0u : words[e]);
+    return node.joint() ? std::tuple(edges.visits[e], 0.0f, ~edges.pair[e])
+                        : std::tuple(edges.visits[e], edges.q[player][e], words[e]);
   };
   std::uint32_t best = 0;
   for (std::uint32_t e = 1; e < node.opened; ++e)
