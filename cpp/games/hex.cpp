@@ -11,7 +11,7 @@ constexpr std::array<std::array<int, 2>, 6> kNeighbours{{{-1, 0}, {-1, 1}, {0, -
 
 Hex::Hex(Params& params) {
   size_ = static_cast<int>(params.integer("size", 11, 2, kMaxSize, "rows and columns"));
-  swap_ = params.flag("swap", false, "whether player 1 may answer the first stone by taking its place");
+  swap_ = params.flag("swap", false, "whether player 1 may answer the first stone by making it its own, on the mirrored cell");
   cells_ = size_ * size_;
   words_ = (cells_ + 63) / 64;
   const Key domain = combine(combine(hash_text(name), static_cast<Key>(size_)), swap_);

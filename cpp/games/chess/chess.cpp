@@ -61,7 +61,8 @@ Chess::Reason Chess::judge(const State& s) const {
   if (!can_move && checks.checkers) return kCheckmate;
   if (s.position.insufficient_material()) return kInsufficientMaterial;
   if (!can_move) return kStalemate;
-  if (s.clock >= (automatic_ ? 150 : 100)) return automatic_ ? kSeventyFiveMoves : kFiftyMoves;
+  if (s.clock >= 150) return kSeventyFiveMoves;  // with claims, only an explicit position comes this far
+  if (s.clock >= 100 && !automatic_) return kFiftyMoves;
   if (s.occurrences >= (automatic_ ? 5 : 3)) return automatic_ ? kFivefold : kThreefold;
   return kGoesOn;
 }

@@ -92,7 +92,7 @@ def print_detail(data: dict[str, Any]) -> None:
 
     console = Console(highlight=False)
     console.print(f"[bold]{escape(data['name'])}[/]\n")
-    console.print(escape(data["initial_state"]) + "\n")
+    console.print(escape(data["initial_state"]) + "\n", soft_wrap=True)
     for entry in data["parameters"]:
         console.print(escape(f"{entry['name']} = {show(entry['value'])}"), f"[dim]{escape(entry['meaning'])}[/]")
     shape = " x ".join(map(str, data["observation_shape"]))

@@ -54,7 +54,7 @@ class PythonState:
     @property
     def fields(self) -> dict[str, Any]:
         """The position as data; game.state(**fields) gives it back."""
-        return {"position": self._position}
+        return {"position": self._position, "returns": tuple(self._returns.tolist())}
 
     @property
     def acting(self) -> tuple[int, ...]:

@@ -70,6 +70,8 @@ def presets(game: str) -> dict[str, dict[str, Any]]:
 
 def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
     """The game of that name. ``games()`` lists the names; see API docs for parameters."""
+    if not isinstance(name, str):
+        raise TypeError(f"a game's name is a text, not {type(name).__name__}")
     if preset is not None:
         params = {**_preset(name, preset), **params}
     if name in _core.game_names():

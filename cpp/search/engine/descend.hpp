@@ -1,0 +1,196 @@
+// Down: from the root to a leaf, choosing and linking edges. Part of search/search.hpp, which includes it.
+#pragma once
+
+#include "search/search.hpp"
+
+namespace ramify {
+
+template <class D>
+void Search<D>::set_ranges(const Cursor& cursor, Ranges& ranges) const {
+  if (settings_.normalize == Normalize::kNone) return;
+  for (int p = 0; p < 2; ++p) {
+    if (settings_.normalize == Normalize::kRemaining) {
+      const float remaining = dynamics_.remaining(cursor);
+      ranges[p] = {0.0, remaining, remaining > 0.0f};
+    } else {
+      const double low = load(bounds_.low[p]), high = load(bounds_.high[p]);
+      ranges[p] = {low, high - low, high > low};
+    }
+  }
+}
+
+template <class D>
+Joint Search<D>::joint_of(const Node& node, std::uint32_t edge, int symmetry) const {
+  Joint joint;
+  const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
+  const auto [first, second] = outcome_pair(node, graph_.edges(node), edge);
+  for (int p = 0; p < 2; ++p) {
+    if (!acts(node.acting, p)) continue;
+    const Action stored = word_action(graph_.words(node, p)[p ? second : first]);
+    joint.of[static_cast<std::size_t>(p)] = to_actual ? to_actual[stored] : stored;
+  }
+  return joint;
+}
+
+// Selects an edge and opens it if it is new. A full graph is searched on along the edges that it has; kUntried if this
+// node has none.
+template <class D>
+std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
+  Ranges ranges;
+  set_ranges(worker.cursor, ranges);
+  const Pick pick = select(graph_, settings_, node, ranges);
+  const bool known = pick.edge != kUntried && (graph_.edges(node).child[pick.edge] & ~kPending);
+  if (!known && graph_.full()) return select_known(graph_, settings_, node, ranges);
+  return pick.edge == kUntried ? graph_.open(worker.index, node, pick.pair, pick.fpu) : pick.edge;
+}
+
+// Finds or makes the child of an edge taken for the first time; 0 if there is no room.
+template <class D>
+NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rewards& rewards) {
+  const bool over = !D::kLatent && dynamics_.acting(worker.cursor) == kOver;
+  SharedKey shared{0, 0};
+  if constexpr (!D::kLatent)
+    if (!over && settings_.graph) shared = dynamics_.shared_key(worker.cursor, settings_);
+  NodeLock lock(node, threaded());
+  const std::uint32_t known = graph_.edges(node).child[edge] & ~kPending;
+  if (known) return known;  // another thread was faster
+  bool found = false;
+  const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found);
+  if (!child) return 0;
+  worker.stats.transpositions += found;
+  graph_.set_reward(worker.index, node, edge, rewards);
+  const bool ready = load(graph_.node(child).status) >= Status::kReady;
+  graph_.edges(node).child[edge] = child | (ready ? 0 : kPending);
+  return child;
+}
+
+template <class D>
+bool Search<D>::claim(Node& node) {
+  Status expected = Status::kNew, desired = Status::kInFlight;
+  return __atomic_compare_exchange(&node.status, &expected, &desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+template <class D>
+typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
+  worker.path.clear();
+  worker.cursor = root_cursor_;
+  worker.symmetry = 0;
+  worker.node = root_;
+  if (load(graph_.node(root_).status) != Status::kReady)
+    return claim(graph_.node(root_)) ? Arrival::kLeaf : Arrival::kCollision;
+  if constexpr (D::kLatent) worker.cursor.slot = static_cast<std::int32_t>(graph_.node(root_).key);
+  while (true) {
+    Node& node = graph_.node(worker.node);
+    std::uint32_t edge, before;
+    NodeId child;
+    Joint joint;
+    {
+      NodeLock lock(node, threaded());
+      edge = choose_edge(worker, node);
+      if (edge == kUntried) {
+        ++worker.stats.full;
+        return Arrival::kDone;
+      }
+      const Edges edges = graph_.edges(node);
+      before = edges.visits[edge]++;
+      ++node.visits;
+      child = edges.child[edge] & ~kPending;
+      joint = joint_of(node, edge, worker.symmetry);
+    }
+    worker.path.push_back({worker.node, edge});
+    const Rewards rewards = dynamics_.apply(worker.cursor, joint);
+    if (!child && !(child = link(worker, node, edge, rewards))) {
+      cancel_step(worker.path.back());  // no room: as if this edge had not been chosen
+      worker.path.pop_back();
+      ++worker.stats.full;
+      return Arrival::kDone;
+    }
+    bool stop = false;
+    const Arrival arrival = enter(worker, child, before, stop);
+    if (stop) return arrival;
+  }
+}
+
+// A descent whose leaf, if it found one, is ready for its evaluation. A game written in Python may raise anywhere in
+// between: then the descent is undone.
+template <class D>
+typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker) {
+  bool claimed = false;
+  try {
+    const Arrival arrival = descend(worker);
+    claimed = arrival == Arrival::kLeaf;
+    if (claimed) prepare(worker, graph_.node(worker.node));
+    return arrival;
+  } catch (...) {
+    cancel_path(worker.path);
+    if (claimed) store(graph_.node(worker.node).status, Status::kNew);
+    throw;
+  }
+}
+
+// Steps into a child; `stop` says that the descent ends there.
+template <class D>
+typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::uint32_t edge_visits, bool& stop) {
+  Node& node = graph_.node(child);
+  worker.node = child;
+  stop = true;
+  const Status status = load(node.status);
+  if (status == Status::kTerminal) {
+    ++worker.stats.terminals;
+    return Arrival::kDone;
+  }
+  if constexpr (!D::kLatent)
+    if (settings_.canonical) worker.symmetry = dynamics_.shared_key(worker.cursor, settings_).symmetry;
+  if (status != Status::kReady) {
+    if (claim(node)) return Arrival::kLeaf;
+    if (load(node.status) != Status::kReady) return Arrival::kCollision;
+  }
+  if (settings_.graph && on_path(worker.path, child)) {  // keys should forbid it; a game's author may have erred
+    ++worker.stats.cycles;
+    return Arrival::kDone;
+  }
+  if (settings_.short_circuit && settings_.graph) {
+    const NodeLock lock(node, threaded());
+    if (edge_visits < node.visits) {
+      ++worker.stats.short_circuits;
+      return Arrival::kDone;
+    }
+  }
+  if constexpr (D::kLatent) worker.cursor.slot = static_cast<std::int32_t>(node.key);
+  stop = false;
+  return Arrival::kDone;
+}
+
+// Gives a claimed node its outcomes and the actions of its words; priors follow with the evaluation.
+template <class D>
+void Search<D>::prepare(Worker& worker, Node& node) {
+  if (worker.symmetry) {  // the node is kept, and evaluated, in its canonical orientation
+    worker.cursor = dynamics_.transform(worker.cursor, worker.symmetry);
+    worker.symmetry = 0;
+  }
+  node.acting = dynamics_.acting(worker.cursor);
+  Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
+  for (int p = 0; p < 2; ++p) {
+    int count = 1;
+    if (acts(node.acting, p)) count = dynamics_.outcomes(worker.cursor, p, lists[p], nullptr);
+    if (count <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
+    node.outcomes[p] = static_cast<std::uint16_t>(count);
+  }
+  if (!node.words) graph_.give_words(worker.index, node);
+  for (int p = 0; p < 2; ++p) {
+    if (!acts(node.acting, p)) continue;
+    std::uint32_t* words = graph_.words(node, p);
+    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) words[i] = make_word(0.0f, lists[p][i]);
+  }
+}
+
+template <class D>
+void Search<D>::keep_leaf(Worker& worker) {
+  if (worker.num_leaves == worker.leaves.size()) worker.leaves.push_back({worker.cursor, 0, {}});
+  Leaf& leaf = worker.leaves[worker.num_leaves++];
+  leaf.cursor = worker.cursor;
+  leaf.node = worker.node;
+  leaf.path = worker.path;
+}
+
+}  // namespace ramify

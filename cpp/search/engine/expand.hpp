@@ -1,0 +1,111 @@
+// Up: a leaf gets its priors and values, and its path the news. Part of search/search.hpp, which includes it.
+#pragma once
+
+#include "search/search.hpp"
+
+namespace ramify {
+
+template <class D>
+void Search<D>::fill_uniform(Node& node) {
+  for (int p = 0; p < 2; ++p) {
+    if (!acts(node.acting, p)) continue;
+    std::uint32_t* words = graph_.words(node, p);
+    const std::uint32_t code = encode_prior(1.0f / static_cast<float>(node.outcomes[p])) << 16;
+    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) words[i] = code | (words[i] & 0xffffu);
+  }
+}
+
+template <class D>
+void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, const float* logits, int row) {
+  Action* actions = worker.actions.data();
+  int n = dynamics_.legal(leaf.cursor, player, actions);
+  if (!softmax(logits, actions, n, worker.priors.data()))
+    throw EvaluatorError("row " + std::to_string(row) + ": a logit of a legal action of player " +
+                         std::to_string(player) + " is not finite");
+  const float* priors = worker.priors.data();
+  if constexpr (D::kMerges) {
+    std::fill(worker.outcome_priors.begin(), worker.outcome_priors.end(), 0.0f);
+    const Action* legal = actions;
+    const int legal_count = n;
+    actions += num_actions();
+    n = dynamics_.outcomes(leaf.cursor, player, actions, worker.merge.data());
+    for (int i = 0; i < legal_count; ++i)
+      worker.outcome_priors[static_cast<std::size_t>(worker.merge[static_cast<std::size_t>(legal[i])])] += priors[i];
+    priors = worker.outcome_priors.data();
+  }
+  std::uint32_t* words = graph_.words(node, player);
+  for (int i = 0; i < n; ++i) words[i] = make_word(priors[i], actions[i]);
+  if (leaf.node == root_)
+    root_priors_.set(player, std::vector<Action>(actions, actions + n), std::vector<float>(priors, priors + n));
+}
+
+template <class D>
+void Search<D>::fill_priors(Worker& worker, const Leaf& leaf, const float* logits, int row) {
+  Node& node = graph_.node(leaf.node);
+  for (int p = 0; p < 2; ++p)
+    if (acts(node.acting, p)) fill_player(worker, leaf, node, p, logits + p * num_actions(), row);
+}
+
+template <class D>
+void Search<D>::check_values(const float* values, int row) const {
+  for (int p = 0; p < 2; ++p)
+    if (!std::isfinite(values[p]))
+      throw EvaluatorError("row " + std::to_string(row) + ": the value of player " + std::to_string(p) + " is not finite");
+}
+
+template <class D>
+void Search<D>::finish_leaf(Worker& worker, NodeId id, const float* values, const std::vector<Step>& path) {
+  Node& node = graph_.node(id);
+  for (int p = 0; p < 2; ++p) {
+    node.evaluation[p] = values[p];
+    store(node.value[p], values[p]);
+  }
+  node.visits = 1;
+  graph_.settle_next(node);
+  if (id == root_) {
+    if (!root_priors_.known()) root_priors_ = read_priors(graph_, node);
+    write_root_priors();
+  }
+  store(node.status, Status::kReady);
+  ++worker.stats.evaluations;
+  back_up(path, worker.stats);
+}
+
+template <class D>
+void Search<D>::back_up(const std::vector<Step>& path, SearchStats& stats) {
+  ++stats.simulations;
+  stats.max_depth = std::max(stats.max_depth, static_cast<std::int32_t>(path.size()));
+  for (auto step = path.rbegin(); step != path.rend(); ++step) {
+    Node& node = graph_.node(step->node);
+    NodeLock lock(node, threaded());
+    update_edge(graph_, settings_, node, step->edge);
+    if (settings_.normalize == Normalize::kMinMax) {
+      const std::lock_guard<std::mutex> guard(bounds_mutex_);
+      for (int p = 0; p < 2; ++p) {
+        const float q = graph_.edges(node).q[p][step->edge];
+        store(bounds_.low[p], std::min(bounds_.low[p], q));
+        store(bounds_.high[p], std::max(bounds_.high[p], q));
+      }
+    }
+    update_value(graph_, node);
+  }
+}
+
+// Takes back a visit, and what values made of it in the meantime.
+template <class D>
+void Search<D>::cancel_step(const Step& step) {
+  Node& node = graph_.node(step.node);
+  NodeLock lock(node, threaded());
+  const Edges edges = graph_.edges(node);
+  --edges.visits[step.edge];
+  --node.visits;
+  if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, step.edge);
+  update_value(graph_, node);
+}
+
+template <class D>
+void Search<D>::cancel_path(const std::vector<Step>& path) {
+  for (auto step = path.rbegin(); step != path.rend(); ++step) cancel_step(*step);
+}
+
+}  // namespace ramify

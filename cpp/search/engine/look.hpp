@@ -1,0 +1,138 @@
+// Looking at a search, and moving its root on. Part of search/search.hpp, which includes it.
+#pragma once
+
+#include "search/search.hpp"
+
+namespace ramify {
+
+template <class D>
+SearchStats Search<D>::stats() const {
+  SearchStats total;
+  for (const auto& worker : workers_) total.add(worker->stats);
+  total.nodes = graph_.count();
+  total.bytes = graph_.bytes();
+  return total;
+}
+
+template <class D>
+std::uint32_t Search<D>::find_edge(const Node& node, Joint joint, int symmetry) const {
+  for (std::uint32_t e = 0; e < node.opened; ++e)
+    if (joint_of(node, e, symmetry).of == joint.of) return e;
+  return kUntried;
+}
+
+template <class D>
+const Node* Search<D>::follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const {
+  symmetry = 0;
+  const Node* node = &graph_.node(root_);
+  for (const Joint& joint : path) {
+    const std::uint32_t edge = node->status == Status::kReady ? find_edge(*node, joint, symmetry) : kUntried;
+    if (edge == kUntried) return nullptr;
+    node = move(cursor, joint, *node, edge, symmetry);
+    if (!node) return nullptr;
+  }
+  return node;
+}
+
+template <class D>
+Report Search<D>::report(std::span<const Joint> path) const {
+  Cursor cursor = root_cursor_;
+  int symmetry = 0;
+  const Node* node = follow(path, cursor, symmetry);
+  if (!node) return {};
+  if (settings_.graph) refresh_edges(graph_, settings_, *node);
+  Ranges ranges;
+  set_ranges(cursor, ranges);
+  return make_report(graph_, settings_, *node, ranges, dynamics_.to_actual(symmetry));
+}
+
+template <class D>
+std::vector<Joint> Search<D>::last_path() const {
+  std::vector<Joint> joints;
+  Cursor cursor = root_cursor_;
+  int symmetry = 0;
+  for (const Step& step : workers_[0]->path) {
+    joints.push_back(joint_of(graph_.node(step.node), step.edge, symmetry));
+    move(cursor, joints.back(), graph_.node(step.node), step.edge, symmetry);
+  }
+  return joints;
+}
+
+// Follows a known edge; keeps track of the orientation in which the child is stored.
+template <class D>
+const Node* Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const {
+  const NodeId child = graph_.edges(node).child[edge] & ~kPending;
+  if (!child) return nullptr;
+  dynamics_.apply(cursor, joint);
+  if constexpr (!D::kLatent)
+    if (settings_.canonical && child != graph_.terminal())
+      symmetry = dynamics_.shared_key(cursor, settings_).symmetry;
+  return &graph_.node(child);
+}
+
+// Ties go to the chooser's better value, then to the higher prior and the lower action, as in SearchResult.action.
+template <class D>
+std::uint32_t Search<D>::most_visited(const Node& node) const {
+  if (settings_.graph) refresh_edges(graph_, settings_, node);
+  const Edges edges = graph_.edges(node);
+  const int player = node.chooser();
+  const std::uint32_t* words = graph_.words(node, player);
+  const auto rank = [&](std::uint32_t e) {
+    return std::tuple(edges.visits[e], node.joint() ? 0.0f : edges.q[player][e], node.joint() ? 0u : words[e]);
+  };
+  std::uint32_t best = 0;
+  for (std::uint32_t e = 1; e < node.opened; ++e)
+    if (rank(e) > rank(best)) best = e;
+  return edges.visits[best] ? best : kUntried;
+}
+
+template <class D>
+std::vector<Joint> Search<D>::principal_variation() const {
+  constexpr std::size_t kLongest = 256;
+  std::vector<Joint> line;
+  Cursor cursor = root_cursor_;
+  int symmetry = 0;
+  const Node* node = &graph_.node(root_);
+  while (node->status == Status::kReady && node->opened && line.size() < kLongest) {
+    const std::uint32_t best = most_visited(*node);
+    if (best == kUntried) break;
+    line.push_back(joint_of(*node, best, symmetry));
+    node = move(cursor, line.back(), *node, best, symmetry);
+  }
+  return line;
+}
+
+template <class D>
+bool Search<D>::advance(Joint joint) {
+  if constexpr (D::kLatent) {
+    throw InvalidInput("a search in a learned model cannot be advanced: encode the new observation and start anew");
+  } else {
+    const std::uint32_t edge = find_edge(graph_.node(root_), joint, 0);
+    const NodeId child = edge == kUntried ? 0 : graph_.edges(graph_.node(root_)).child[edge] & ~kPending;
+    dynamics_.apply(root_cursor_, joint);
+    noised_ = false;
+    if (!child || graph_.node(child).status != Status::kReady) {
+      new_root();
+      return false;
+    }
+    if (settings_.canonical) {
+      const int symmetry = dynamics_.shared_key(root_cursor_, settings_).symmetry;
+      if (symmetry) turn_words(graph_.node(child), symmetry);
+    }
+    root_ = graph_.compact(child);
+    root_priors_ = read_priors(graph_, graph_.node(root_));
+    return true;
+  }
+}
+
+// A node that becomes the root is kept in the orientation of its position from then on.
+template <class D>
+void Search<D>::turn_words(Node& node, int symmetry) {
+  const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
+  std::uint32_t* words = graph_.words(node, node.chooser());
+  for (std::uint32_t i = 0; i < node.outcomes[node.chooser()]; ++i)
+    words[i] = (words[i] & 0xffff0000u) | (0xffffu - static_cast<std::uint32_t>(to_actual[word_action(words[i])]));
+  graph_.settle_next(node);
+}
+
+}  // namespace ramify

@@ -1,0 +1,193 @@
+"""Several leaves of one search, or many searches, in one evaluation: nothing is lost, doubled or left in flight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from tests.search.helpers import HashEvaluator, Recorder, assert_same_result, searcher_of, tictactoe
+from tests.search.positions import GAMES, SIMULTANEOUS, walk
+from tests.search.stepping import Stepper
+from tests.search.tiny_games import Paths
+from tests.search.walking import walk_searcher
+
+
+def hashed(name: str, seed: int = 0) -> HashEvaluator:
+    return HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS)
+
+
+# ---------- one search ----------
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("batch", [2, 5, 16, 64])
+@pytest.mark.parametrize("graph", [False, True])
+def test_visits_add_up_and_nothing_stays_in_flight(name: str, batch: int, graph: bool) -> None:
+    state = walk(name, 0)
+    searcher = searcher_of(state, hashed(name), simulations=200, batch=batch, graph=graph)
+    for run in (1, 2):
+        result = searcher.run(state)
+        assert result.visits.sum() == 200 * run - 1
+        assert result.stats["simulations"] == 200
+        found = walk_searcher(searcher)  # node visits = 1 + edge visits = arrivals, at every node
+        assert len(found) == result.stats["nodes"]
+
+
+@pytest.mark.parametrize("batch", [4, 16, 64])
+@pytest.mark.parametrize("name", ["tictactoe", "hex", "pyrat", "paths"])
+def test_a_leaf_is_evaluated_once(batch: int, name: str) -> None:
+    # In a graph a key is a node; where the key holds the whole way, it is one in a tree as well.
+    state = Paths().initial_state() if name == "paths" else walk(name, 0)
+    recorder = Recorder(HashEvaluator(0, zero_sum=False))
+    searcher = searcher_of(state, recorder, simulations=300, batch=batch, graph=name != "paths", max_in_flight=1.0)
+    result = searcher.run(state)
+    assert max(recorder.rows) > 1
+    evaluated = np.concatenate(recorder.batches)
+    assert len(np.unique(evaluated)) == len(evaluated) == result.stats["evaluations"]
+    assert result.stats["nodes"] == len(evaluated)
+
+
+def test_collisions_happen_and_leave_no_trace() -> None:
+    state = tictactoe(0, 4, 8)
+    searcher = searcher_of(state, HashEvaluator(0), simulations=150, batch=64, max_in_flight=1.0)
+    result = searcher.run(state)
+    assert result.stats["collisions"] > 10
+    assert result.stats["simulations"] == 150  # collisions do not count
+    assert result.visits.sum() == 149
+    walk_searcher(searcher)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.25, 1.0])
+@pytest.mark.parametrize("batch", [8, 50])
+def test_leaves_in_flight_are_bounded(share: float, batch: int) -> None:
+    state = walk("hex", 0)
+    searcher = searcher_of(state, None, simulations=300, batch=batch, max_in_flight=share)
+    bounds: list[tuple[int, float]] = []
+
+    class Watching(HashEvaluator):
+        def evaluate(self, given: Any) -> Any:
+            assert searcher._search is not None
+            before = searcher._search.report([])["visits"] - len(given) if bounds else 0
+            bounds.append((len(given), before * share))
+            return super().evaluate(given)
+
+    searcher = searcher_of(state, Watching(0), simulations=300, batch=batch, max_in_flight=share)
+    searcher.run(state)
+    assert all(rows <= max(1, bound) and rows <= batch for rows, bound in bounds)
+    if share * 300 > 2:
+        assert max(rows for rows, _ in bounds) > 1
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("graph", [False, True])
+def test_batch_of_one_is_step_by_step(name: str, graph: bool) -> None:
+    state = walk(name, 1)
+    config = rf.SearchConfig(simulations=150, graph=graph)
+    stepper = Stepper(state, hashed(name), config)
+    for _ in range(150):
+        stepper.simulate()
+    report, result = stepper.report(), rf.Searcher(state.game, hashed(name), config).run(state)
+    np.testing.assert_array_equal(result.visits, report["edge_visits"])
+    np.testing.assert_array_equal(result.value, report["value"])
+    np.testing.assert_array_equal(result.payoffs, report["payoffs"])
+    native = rf.search(state, simulations=150, graph=graph)
+    python = rf.search(state, rf.evaluators.Function(rf.evaluators.Uniform().evaluate), simulations=150, graph=graph)
+    if "pyrat" not in name:  # where actions merge, uniform over outcomes is not uniform over actions
+        assert_same_result(native, python)
+
+
+def test_a_batch_that_fails_is_taken_back() -> None:
+    class Failing(HashEvaluator):
+        calls = 0
+
+        def evaluate(self, batch: Any) -> Any:
+            self.calls += 1
+            answer = super().evaluate(batch)
+            if self.calls % 5 == 0:
+                answer.values[len(batch) // 2, 1] = np.nan
+            return answer
+
+    for graph in (False, True):
+        state = walk("hex", 2)
+        searcher = searcher_of(state, Failing(0), simulations=200, batch=16, graph=graph)
+        failures = 0
+        for _ in range(12):
+            try:
+                searcher.run(state)
+            except rf.EvaluatorError as error:
+                assert "the value of player 1 is not finite" in str(error)
+                failures += 1
+            walk_searcher(searcher)
+        assert failures > 5
+
+
+# ---------- many searches ----------
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(("batch", "threads"), [(1, 1), (1, 2), (4, 1), (16, 3)])
+def test_many_searches_equal_single_ones(name: str, batch: int, threads: int) -> None:
+    states = [walk(name, seed) for seed in range(5)]
+    if name == "chess":
+        states = states[:3]
+    settings: dict[str, Any] = {"simulations": 60, "batch": batch, "noise_fraction": 0.25, "graph": batch == 4}
+    together = searcher_of(states[0], hashed(name), threads=threads, **settings).run_many(states)
+    one_by_one = searcher_of(states[0], hashed(name), **settings)
+    for state, result in zip(states, together, strict=True):
+        one_by_one.reset()
+        assert_same_result(result, one_by_one.run(state))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_many_native_searches_equal_single_ones(threads: int) -> None:
+    for evaluator in (None, rf.evaluators.Rollout(1)):
+        states = [walk("hex", seed) for seed in range(7)]
+        together = searcher_of(states[0], evaluator, simulations=700, threads=threads).run_many(states)
+        for state, result in zip(states, together, strict=True):
+            assert_same_result(result, rf.search(state, evaluator, simulations=700))
+
+
+def test_rows_of_all_searches_share_one_batch() -> None:
+    recorder = Recorder(HashEvaluator(0))
+    states = [walk("connect_four", seed) for seed in range(9)]
+    searcher_of(states[0], recorder, simulations=40, batch=3, max_in_flight=1.0).run_many(states)
+    assert recorder.rows[0] == 9  # the roots
+    assert max(recorder.rows) == 27
+    assert len(recorder.batches) < 40
+
+
+def test_many_is_none() -> None:
+    searcher = searcher_of(tictactoe(), simulations=10)
+    assert searcher.run_many([]) == []
+
+
+def test_results_of_many_can_be_looked_at() -> None:
+    states = [tictactoe(), tictactoe(4)]
+    searcher = searcher_of(states[0], HashEvaluator(0), simulations=30)
+    results = searcher.run_many(states)
+    searcher.run_many(states)
+    for result in results:  # each has a graph of its own, which nobody moves on
+        assert len(result.tree(depth=1).splitlines()) > 2
+
+
+def test_one_bad_row_fails_them_all_and_the_searcher_lives_on() -> None:
+    class Poisoned(HashEvaluator):
+        poisoned = True
+
+        def evaluate(self, batch: Any) -> Any:
+            answer = super().evaluate(batch)
+            if self.poisoned and len(batch) > 5:
+                answer.logits[5, :, :] = np.inf
+            return answer
+
+    evaluator = Poisoned(0)
+    states = [walk("hex", seed) for seed in range(6)]
+    searcher = searcher_of(states[0], evaluator, simulations=30, batch=4, threads=2)
+    with pytest.raises(rf.EvaluatorError, match="row 5: a logit of a legal action of player . is not finite"):
+        searcher.run_many(states)
+    evaluator.poisoned = False
+    for state, result in zip(states, searcher.run_many(states), strict=True):
+        assert_same_result(result, rf.search(state, HashEvaluator(0), simulations=30, batch=4))
