@@ -3,7 +3,8 @@
 It keeps the carrier of every win it finds: the empty cells that the winner's answers use. A move of the other
 player outside the carrier changes nothing, so only moves inside every carrier found so far need a look
 (must-play), and a win holds in every other position where the winner has the same stones and the carrier is
-still empty. Distances between edges decide the order in which moves are tried, nothing else.
+still empty. Moves are tried in the order of the distances they leave between edges, the central ones first
+among equals; the order decides how long it takes, nothing else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ class Solver:
         self.full = (1 << size * size) - 1
         row, column = (1 << size) - 1, sum(1 << i * size for i in range(size))
         self.edges = [(row, row << size * (size - 1)), (column, column << size - 1)]  # per player
+        self.centre_first = sorted(range(size * size), key=lambda cell: self._off_centre(cell, size))
         self.around = [self._neighbours(cell, size) for cell in range(size * size)]
 
     def winning_actions(self, state) -> set[str]:
@@ -45,7 +47,9 @@ class Solver:
     def _expand(self, state, first: int, second: int) -> tuple[int, int]:
         mover = state.acting[0]
         children = {}
-        for action in state.legal_actions().tolist():
+        for action in self.centre_first:
+            if (first | second) >> action & 1:
+                continue
             child = state.copy()
             child.apply(action)
             if child.is_over:
@@ -101,6 +105,11 @@ class Solver:
             union |= self.around[lowest.bit_length() - 1]
             cells ^= lowest
         return union
+
+    @staticmethod
+    def _off_centre(cell: int, size: int) -> int:
+        row, column = (2 * place - size + 1 for place in divmod(cell, size))
+        return row * row + row * column + column * column
 
     @staticmethod
     def _neighbours(cell: int, size: int) -> int:
