@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the core under a sanitizer, in a build folder of its own, and run the tests marked `core` against it.
+# Build the core under a sanitizer, in a build folder of its own, and run the tests marked `core` (and not `slow`) against it.
 # Usage: tools/sanitize.sh address|thread PYTHON [pytest arguments]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,6 +49,6 @@ export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 
 # A report goes past pytest (capture=sys), or it would die with the process. Addresses are not randomised, because
 # ThreadSanitizer cannot map its shadow over a widely randomised layout.
-run=(env LD_PRELOAD="$preload" "$python" -m pytest -p tools.load_core -m core --capture=sys "$@")
+run=(env LD_PRELOAD="$preload" "$python" -m pytest -p tools.load_core -m "core and not slow" --capture=sys "$@")
 if command -v setarch >/dev/null && setarch -R true 2>/dev/null; then run=(setarch -R "${run[@]}"); fi
 exec "${run[@]}"
