@@ -106,7 +106,7 @@ class Tallies {
     std::memset(static_cast<void*>(of_[0]), 0, n * sizeof(Tally));
     if (!node.opened) return;
     const Edges edges = graph.edges(node);
-    if (s.opponent_weights == OpponentWeights::kConditional || !edges.pair) count_conditional(node, edges);
+    if (s.opponent_weights == OpponentWeights::kConditional) count_conditional(node, edges);
     else count_weighted(graph, s, node, edges);
   }
   Tallies(const Tallies&) = delete;
@@ -138,8 +138,8 @@ class Tallies {
       }
     if (s.opponent_weights != OpponentWeights::kVisits)
       for (int p = 0; p < 2; ++p)
-        for (std::size_t i = 0; i < weights[p].size(); ++i)
-          weights[p][i] += static_cast<double>(decode_prior(graph.words(node, p)[i]));
+        for (std::size_t i = 0; i < weights[p].size(); ++i)  // a passive player's only outcome is certain
+          weights[p][i] += acts(node.acting, p) ? static_cast<double>(decode_prior(graph.words(node, p)[i])) : 1.0;
     for (std::uint32_t e = 0; e < node.opened; ++e) {
       const auto [first, second] = outcome_pair(node, edges, e);
       const std::uint32_t visits = edges.visits[e];
