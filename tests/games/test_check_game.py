@@ -7,10 +7,11 @@ import time
 
 import numpy as np
 import pytest
-from table import PRESENT, label, load_example
+from table import NATIVE, label, load_example
 from test_python_game import Duel
 
 import ramify as rf
+from ramify import _core
 from ramify.games import PythonState, PythonSymmetry
 from ramify.games.report import PROMISES
 
@@ -622,7 +623,11 @@ def test_the_unbroken_mutant_is_in_order():
     assert found(HistoryGame())[1] == set()
 
 
-@pytest.mark.parametrize("entry", PRESENT, ids=label)
+def test_the_table_has_every_native_game():
+    assert {name for name, _ in NATIVE} == set(_core.game_names())
+
+
+@pytest.mark.parametrize("entry", NATIVE, ids=label)
 def test_native_games_are_in_order(entry):
     name, params = entry
     report = rf.check_game(rf.make(name, **params), games=3)
