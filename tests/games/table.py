@@ -5,8 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import ramify as rf
-
 ROOT = Path(__file__).parents[2]
 
 # Small enough that a game takes milliseconds; at least one entry for every native game.
@@ -23,7 +21,6 @@ NATIVE: list[tuple[str, dict[str, Any]]] = [
     ("matrix", {"payoffs": [[0.0, -1.0, 1.0], [1.0, 0.0, -1.0]]}),
     ("matrix", {"payoffs": [[[3.0, 0.0], [5.0, 1.0]], [[3.0, 5.0], [0.0, 1.0]]]}),
 ]
-PRESENT = [(name, params) for name, params in NATIVE if name in rf.games()]
 
 
 def load_example() -> Any:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from table import PRESENT, label, load_example
+from table import NATIVE, label, load_example
 
 import ramify as rf
 
 load_example()
 GAMES: list[tuple[str, dict[str, Any]]] = [
-    *PRESENT,
+    *NATIVE,
     ("tictactoe_python", {}),
     ("openspiel:connect_four", {"rows": 4, "columns": 5}),
     ("openspiel:goofspiel", {"num_cards": 4}),

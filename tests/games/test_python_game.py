@@ -1,10 +1,8 @@
-"""Games written in Python: the example against the native game, parameters, errors, keys, the registry."""
+"""Games written in Python: the example against the native game, parameters, errors, the registry."""
 
 import ast
 import copy
 import dataclasses
-import enum
-import fractions
 import itertools
 import pickle
 import subprocess
@@ -12,54 +10,13 @@ import sys
 
 import numpy as np
 import pytest
+from small_games import Duel
 from table import ROOT, load_example
 
 import ramify as rf
-from ramify.games import PythonState, PythonSymmetry, registry, stable_key
+from ramify.games import PythonState, registry
 
 TicTacToe = load_example().TicTacToe
-
-
-class Duel(rf.PythonGame):
-    """Both players bid 0, 1 or 2 for a few rounds; the higher bid takes a point. At last 2 counts as 1."""
-
-    num_actions = 3
-    observation_shape = (3,)
-    simultaneous = True
-    symmetries = (
-        PythonSymmetry("identity", [0, 1, 2], [0, 1, 2]),
-        PythonSymmetry("exchange", [0, 1, 2], [0, 1, 2], swaps_players=True),
-    )
-
-    def __init__(self, rounds: int = 3, scale: float = 1.0) -> None:
-        if rounds < 1:
-            raise ValueError("rounds must be at least 1")
-        self.rounds, self.scale = rounds, scale
-
-    def start(self, rng):
-        return (self.rounds, 0, 0)
-
-    def acting(self, position):
-        return (0, 1) if position[0] else ()
-
-    def legal_actions(self, position, player):
-        return {2, 0, 1}
-
-    def apply(self, position, first, second):
-        left, own, other = position
-        if left == 1:
-            first, second = min(first, 1), min(second, 1)
-        won = ((first > second) - (first < second)) * self.scale
-        return (left - 1, own + won, other - won), (won, -won)
-
-    def observation(self, position, player):
-        return position[0], position[1 + player], position[2 - player]
-
-    def outcomes(self, position, player):
-        return [[2, 1], [0]] if position[0] == 1 else [[0], [1], [2]]
-
-    def transform(self, position, symmetry):
-        return position if symmetry == 0 else (position[0], position[2], position[1])
 
 
 # The example.
@@ -449,69 +406,6 @@ def test_a_broken_text_does_not_hide_the_problem():
 def test_broken_game_can_be_pickled():
     error = pickle.loads(pickle.dumps(rf.BrokenGame("text", "apply")))
     assert (str(error), error.method, error.report) == ("text", "apply", None)
-
-
-# Keys.
-
-
-class Piece(enum.IntEnum):
-    ROOK = 1
-
-
-@dataclasses.dataclass(frozen=True)
-class Board:
-    cells: tuple
-    note: str = dataclasses.field(default="", compare=False)
-
-
-DIFFERENT = [
-    *(None, 0, 1, -1, 10, 2**70, 0.5, float("inf"), float("nan"), 1 / 3, fractions.Fraction(1, 3)),
-    *("", "0", "a", "ab", b"", b"a", (), (0,), (0, 0), ((), ()), (((),),), ("a", "b"), ("ab",)),
-    *((1, (2, 3)), ((1, 2), 3), frozenset(), frozenset({1, 2}), {"a": 1}, {"a": 2}, (("a", 1),)),
-    *(np.zeros(2), np.zeros((2, 1)), np.zeros(2, np.int8), np.ones(2)),
-    *(Piece.ROOK, Board((1, 2)), Board((1, 3))),
-]
-EQUAL = [
-    (1, True, 1.0, np.int64(1), np.float32(1), np.True_, fractions.Fraction(1)),
-    (0.5, np.float32(0.5), fractions.Fraction(1, 2)),
-    (0, -0.0, np.uint8(0), False),
-    ((1, 2), [1, 2], (np.int8(1), 2.0)),
-    (frozenset({1, 2, "x"}), {"x", 2, 1}),
-    ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-    (np.arange(6).reshape(2, 3).T, np.ascontiguousarray(np.arange(6).reshape(2, 3).T)),
-    (np.arange(3, dtype="<i4"), np.arange(3, dtype=">i4")),
-    (Board((1, 2)), Board((1, 2), note="other")),
-]
-
-
-def test_different_values_have_different_keys():
-    keys = [stable_key(value) for value in DIFFERENT]
-    assert len(set(keys)) == len(keys)
-    assert all(0 <= key < 2**64 for key in keys)
-
-
-@pytest.mark.parametrize("values", EQUAL, ids=range(len(EQUAL)))
-def test_equal_values_have_equal_keys(values):
-    assert len({stable_key(value) for value in values}) == 1
-    assert len({stable_key((value, "x")) for value in values}) == 1
-
-
-def test_keys_are_the_same_in_every_process():
-    value = "(1, 'a', frozenset({'x', 'y', 'zz'}), {'k': (b'1', None)})"
-    code = f"from ramify.games import stable_key; print(stable_key({value}, b'salt'))"
-    here = stable_key(ast.literal_eval(value.replace("frozenset", "")), b"salt")
-    for seed in ("1", "2"):
-        env = {"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)}
-        run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-        assert int(run.stdout) == here
-
-
-@pytest.mark.parametrize(
-    "value", [object(), lambda: 0, (1, object()), np.array([None])], ids=["object", "function", "inside", "array"]
-)
-def test_values_without_a_stable_form_are_refused(value):
-    with pytest.raises(TypeError, match="no stable key"):
-        stable_key(value)
 
 
 # The registry.
