@@ -20,6 +20,8 @@ using Offset = std::uint32_t;  // 0 means "none"
 
 class Arena {
  public:
+  static constexpr Offset kEnd = 1u << 31;  // offsets stay below, so that users may mark links in the highest bit
+
   Arena() : chunks_(std::make_unique<std::atomic<std::uint32_t*>[]>(kChunks)) {}
   ~Arena() { clear(); }
   Arena(const Arena&) = delete;
@@ -37,7 +39,7 @@ class Arena {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (room_ < words) {
       const std::uint32_t chunk = count_;
-      if (chunk >= kChunks) throw std::length_error("search graph exceeds 16 GiB");
+      if (chunk >= kChunks) throw std::length_error("search graph exceeds 8 GiB");
       auto* memory = static_cast<std::uint32_t*>(std::malloc(std::size_t{kChunkWords} * 4));
       if (!memory) throw std::bad_alloc();
       chunks_[chunk].store(memory, std::memory_order_release);
@@ -65,7 +67,7 @@ class Arena {
   static constexpr int kChunkBits = 20;  // chunks of 4 MiB, of which only touched pages cost memory
   static constexpr std::uint32_t kChunkWords = 1u << kChunkBits;
   static constexpr std::uint32_t kChunkMask = kChunkWords - 1;
-  static constexpr std::uint32_t kChunks = 1u << (32 - kChunkBits);
+  static constexpr std::uint32_t kChunks = kEnd >> kChunkBits;
 
   Offset take(std::uint32_t words) {
     const Offset start = next_;

@@ -29,8 +29,7 @@ std::string describe(const Value& value) {
     std::string operator()(double x) const {
       char text[32];
       std::snprintf(text, sizeof text, "%g", x);
-      const std::string number = text;
-      return number.find_first_not_of("-0123456789") == std::string::npos ? number + ".0" : number;
+      return text;
     }
     std::string operator()(const std::string& x) const {
       return "'" + (x.size() > kLongest ? x.substr(0, kLongest) + "..." : x) + "'";

@@ -54,7 +54,7 @@ constexpr std::uint32_t kNodeWords = sizeof(Node) / 4;
 // --- words -----------------------------------------------------------------------------------------------------------
 
 constexpr std::uint32_t kPriorBase = 3u << 28;  // float bits of 2^-31, the least prior that can be told from nothing
-constexpr int kMaxActions = 1 << 16;
+constexpr int kMaxActions = 0xffff;  // per player: outcomes are counted, and actions stored, in 16 bits
 
 // The prior in 16 bits: 5 of exponent, 11 of mantissa (0.02 % steps), monotone.
 constexpr std::uint32_t encode_prior(float prior) {
@@ -77,6 +77,7 @@ constexpr Action word_action(std::uint32_t word) { return static_cast<Action>(0x
 // --- edges -----------------------------------------------------------------------------------------------------------
 
 constexpr std::uint32_t kPending = 1u << 31;  // mark on a child link: the child has no value yet
+static_assert(Arena::kEnd <= kPending);
 
 // Room for `opened` edges: sizes grow by about a half, so that blocks of few sizes are reused often.
 constexpr std::uint32_t edge_capacity(std::uint32_t opened) {

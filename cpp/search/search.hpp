@@ -32,6 +32,9 @@ class Search final : public AnySearch {
         graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads),
         observation_size_(observation_size),
         root_cursor_(std::move(root)) {
+    if (num_actions() > kMaxActions)
+      throw InvalidInput("a search can tell " + std::to_string(kMaxActions) + " actions apart, not " +
+                         std::to_string(num_actions()));
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
     new_root();

@@ -115,14 +115,9 @@ class PythonGame(metaclass=_GameType):
         """The start. The seed matters where the start is random; None draws a fresh one."""
         return PythonState(self, self.start(np.random.default_rng(seed)))
 
-    def state(self, position: Any, returns: tuple[float, float] = (0.0, 0.0)) -> PythonState:
-        """A state from a position and what it has paid so far, as in `state.fields`."""
-        try:
-            state = PythonState(self, position, returns)
-            _ = state.acting, state.key  # the game's own functions know best what is a position
-        except Exception as error:
-            raise InvalidInput(f"{self.name}: {position!r:.80} is no position of this game ({error})") from error
-        return state
+    def state(self, position: Any) -> PythonState:
+        """A state from a position (as in `state.fields`), with nothing paid so far."""
+        return PythonState(self, position)
 
     @cached_property
     def _identity(self) -> bytes:

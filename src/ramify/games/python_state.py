@@ -53,8 +53,8 @@ class PythonState:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The position as data; game.state(**fields) gives it back."""
-        return {"position": self._position, "returns": tuple(self._returns.tolist())}
+        """The position as data; game.state(**fields) gives it back, with nothing paid so far."""
+        return {"position": self._position}
 
     @property
     def acting(self) -> tuple[int, ...]:
