@@ -65,6 +65,13 @@ class Search final : public AnySearch {
     if constexpr (requires { Cursor::kNeedsPython; }) return true;
     else return false;
   }
+  void visit_cursors(const std::function<void(const void*)>& visit) const override {
+    visit(&root_cursor_);
+    for (const auto& worker : workers_) {
+      visit(&worker->cursor);
+      for (const Leaf& leaf : worker->leaves) visit(&leaf.cursor);
+    }
+  }
 
  private:
   struct Step {
