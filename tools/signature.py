@@ -45,7 +45,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "early": {"stop_early": True, "opponent_weights": "visits"},
 }
 TURNS = 4  # random turns before each search
-SIMULATIONS = 250
+SIMULATIONS = 120
 
 
 def mix(x: np.ndarray) -> np.ndarray:

@@ -52,17 +52,22 @@ class PythonRules {
   }
 
   int actions(const State& s, int player, Action* out) const {
-    return copy_actions(nb::cast<Ints>(s.state().attr("legal_actions")(player)), out);
+    return copy_actions(read<Ints>(s.state().attr("legal_actions")(player), "legal_actions() must give int32[n]"), out);
   }
 
   int outcomes(const State& s, int player, Action* out, std::int16_t* index) const {
-    const auto pair = nb::cast<nb::tuple>(s.state().attr("outcomes")(player));
-    const int count = copy_actions(nb::cast<Ints>(pair[0]), out);
+    constexpr const char* kForm = "outcomes() must give a tuple of two arrays of int32";
+    const auto pair = read<nb::tuple>(s.state().attr("outcomes")(player), kForm);
+    if (pair.size() != 2) throw InvalidInput(kForm);
+    const int count = copy_actions(read<Ints>(pair[0], kForm), out);
     if (index) {
-      const auto map = nb::cast<Ints>(pair[1]);
+      const auto map = read<Ints>(pair[1], kForm);
       if (map.shape(0) != static_cast<std::size_t>(num_actions_))
         throw InvalidInput("outcomes() must give one index per action");
-      for (std::size_t a = 0; a < map.shape(0); ++a) index[a] = static_cast<std::int16_t>(map(a));
+      for (std::size_t a = 0; a < map.shape(0); ++a) {
+        if (map(a) < -1 || map(a) >= count) throw InvalidInput("outcomes() gives an index that is no outcome");
+        index[a] = static_cast<std::int16_t>(map(a));
+      }
     }
     return count;
   }
@@ -72,20 +77,30 @@ class PythonRules {
     const nb::object given = joint[0] == kNone   ? apply(joint[1])
                              : joint[1] == kNone ? apply(joint[0])
                                                  : apply(joint[0], joint[1]);
-    const auto rewards = nb::cast<Floats>(given);
+    const auto rewards = read<Floats>(given, "apply() must return float32[2]");
     if (rewards.size() != 2) throw InvalidInput("apply() must return two rewards");
     return {rewards.data()[0], rewards.data()[1]};
   }
 
-  Key key(const State& s) const { return nb::cast<Key>(s.state().attr("key")); }
+  Key key(const State& s) const { return read<Key>(s.state().attr("key"), "key must be a whole number of 64 bits"); }
 
   void observe(const State& s, int player, float* out) const {
-    const auto observation = nb::cast<Floats>(s.state().attr("observation")(player));
+    const auto observation = read<Floats>(s.state().attr("observation")(player), "observation() must give float32");
     if (observation.size() != observation_size_) throw InvalidInput("observation() has the wrong size");
     std::copy(observation.data(), observation.data() + observation_size_, out);
   }
 
  private:
+  // What Python gave, as the type it should have.
+  template <class T>
+  static T read(nb::object given, const char* wanted) {
+    try {
+      return nb::cast<T>(given);
+    } catch (const nb::cast_error&) {
+      throw InvalidInput(wanted);
+    }
+  }
+
   int copy_actions(const Ints& list, Action* out) const {
     if (list.shape(0) > static_cast<std::size_t>(num_actions_))
       throw InvalidInput("there are more legal actions than num_actions");

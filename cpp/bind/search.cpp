@@ -35,6 +35,33 @@ struct BoundSearch {
   nb::object owner;
 };
 
+// Lets Python's collector see the states that a search holds: a game written in Python may well know, through its class
+// and module, the searcher that searches it.
+int traverse_search(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const auto* bound = nb::inst_ptr<BoundSearch>(self);
+  Py_VISIT(bound->owner.ptr());
+  if (!bound->search || !bound->search->needs_python()) return 0;
+  int result = 0;
+  bound->search->visit_cursors([&](const void* cursor) {
+    PyObject* state = static_cast<const PythonCursor*>(cursor)->state().ptr();
+    if (state && !result) result = visit(state, arg);
+  });
+  return result;
+}
+
+int clear_search(PyObject* self) {
+  auto* bound = nb::inst_ptr<BoundSearch>(self);
+  bound->search.reset();
+  bound->owner.reset();
+  return 0;
+}
+
+PyType_Slot search_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_search)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_search)},
+                              {0, nullptr}};
+
 // Releases the GIL for the time of a call unless the game itself is written in Python.
 class MaybeRelease {
  public:
@@ -269,7 +296,7 @@ class Group {
 }  // namespace
 
 void bind_search(nb::module_& m) {
-  nb::class_<BoundSearch>(m, "Search", "One search; ramify.Searcher drives it.")
+  nb::class_<BoundSearch>(m, "Search", nb::type_slots(search_slots), "One search; ramify.Searcher drives it.")
       .def("begin", [](BoundSearch& s, std::uint64_t seed) { s.search->begin(seed); }, "seed"_a)
       .def("collect", [](BoundSearch& s, int leaves, std::int64_t simulations) {
              const MaybeRelease release(s.search->needs_python());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -96,6 +97,8 @@ class AnySearch {
 
   virtual SearchStats stats() const = 0;
   virtual Key root_key() const = 0;
+  // Every position that it holds, as a pointer to its kind of Cursor.
+  virtual void visit_cursors(const std::function<void(const void*)>& visit) const = 0;
   virtual bool needs_python() const = 0;  // whether the game calls back into Python: the GIL must be held
 };
 

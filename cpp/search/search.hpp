@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -32,8 +34,9 @@ class Search final : public AnySearch {
         graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads),
         observation_size_(observation_size),
         root_cursor_(std::move(root)) {
-    if (num_actions() > kMaxActions)
-      throw InvalidInput("a search can tell " + std::to_string(kMaxActions) + " actions apart, not " +
+    constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
+    if (num_actions() > kMost)
+      throw InvalidInput("a search can tell " + std::to_string(kMost) + " actions apart, not " +
                          std::to_string(num_actions()));
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
@@ -61,6 +64,13 @@ class Search final : public AnySearch {
   bool needs_python() const override {
     if constexpr (requires { Cursor::kNeedsPython; }) return true;
     else return false;
+  }
+  void visit_cursors(const std::function<void(const void*)>& visit) const override {
+    visit(&root_cursor_);
+    for (const auto& worker : workers_) {
+      visit(&worker->cursor);
+      for (const Leaf& leaf : worker->leaves) visit(&leaf.cursor);
+    }
   }
 
  private:

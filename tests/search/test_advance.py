@@ -59,7 +59,7 @@ def assert_same_report(first: dict[str, Any], second: dict[str, Any], where: Any
 @pytest.mark.parametrize("name", [name for name in GAMES if name != "matrix"])  # one move: nothing to advance to
 @pytest.mark.parametrize("settings", [{}, {"graph": True}, {"graph": True, "canonical": True}, {"batch": 8}])
 def test_every_node_that_can_be_reached_stays_as_it_is(name: str, settings: dict[str, Any]) -> None:
-    for seed in (0, 1, 2):
+    for seed in (0, 1):
         state, searcher = start(name, seed, **settings)
         joint = best_joint(searcher, state)
         if joint is None:

@@ -25,15 +25,15 @@ def hashed(name: str, seed: int = 0) -> HashEvaluator:
 
 
 @pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("batch", [2, 5, 16, 64])
+@pytest.mark.parametrize("batch", [3, 16, 64])
 @pytest.mark.parametrize("graph", [False, True])
 def test_visits_add_up_and_nothing_stays_in_flight(name: str, batch: int, graph: bool) -> None:
     state = walk(name, 0)
-    searcher = searcher_of(state, hashed(name), simulations=200, batch=batch, graph=graph)
+    searcher = searcher_of(state, hashed(name), simulations=120, batch=batch, graph=graph)
     for run in (1, 2):
         result = searcher.run(state)
-        assert result.visits.sum() == 200 * run - 1
-        assert result.stats["simulations"] == 200
+        assert result.visits.sum() == 120 * run - 1
+        assert result.stats["simulations"] == 120
         found = walk_searcher(searcher)  # node visits = 1 + edge visits = arrivals, at every node
         assert len(found) == result.stats["nodes"]
 
@@ -116,13 +116,13 @@ def test_a_batch_that_fails_is_taken_back() -> None:
         state = walk("hex", 2)
         searcher = searcher_of(state, Failing(0), simulations=200, batch=16, graph=graph)
         failures = 0
-        for _ in range(12):
+        for _ in range(8):
             try:
                 searcher.run(state)
             except rf.EvaluatorError:
                 failures += 1
             walk_searcher(searcher)
-        assert failures > 5
+        assert failures > 3
 
 
 # ---------- many searches ----------

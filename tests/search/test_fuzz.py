@@ -169,7 +169,7 @@ def check_whole(searcher: rf.Searcher, result: rf.SearchResult) -> None:
     walk_searcher(searcher, arrivals=exact)
 
 
-@quiet(250)
+@quiet(160)
 @given(
     name=st.sampled_from(list(GAMES)),
     seed=st.integers(0, 5),
@@ -299,7 +299,7 @@ def call_in_order(name: str, seed: int, chosen: dict[str, Any], steps: list[str]
 @pytest.mark.parametrize("batch", [1, 8])
 def test_a_game_that_raises(method: str, evaluator: Any, batch: int) -> None:
     failures = 0
-    for fails_at in (1, 2, 3, 5, 8, 13, 40, 90):
+    for fails_at in (1, 2, 5, 13, 60):
         game = Fragile(method)
         state = game.initial_state()
         searcher = searcher_of(state, evaluator, simulations=40, batch=batch, graph=True, max_in_flight=1.0)
@@ -311,7 +311,7 @@ def test_a_game_that_raises(method: str, evaluator: Any, batch: int) -> None:
         game.fails_at = 0
         searcher.run(state)
         walk_searcher(searcher)
-    assert failures >= (3 if method != "observation" or isinstance(evaluator, HashEvaluator) else 0)
+    assert failures >= (2 if method != "observation" or isinstance(evaluator, HashEvaluator) else 0)
 
 
 def test_a_game_that_raises_once_is_searched_as_if_it_had_not() -> None:

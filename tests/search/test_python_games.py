@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from tests.search.helpers import Observing, assert_same_result, searcher_of
+from tests.search.helpers import HashEvaluator, Observing, assert_same_result, searcher_of
 from tests.search.positions import play
+from tests.search.tiny_games import Paths
 from tests.search.walking import walk_searcher
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tictactoe_python.py"
@@ -94,6 +97,129 @@ def test_rollouts_of_a_python_game(python_tictactoe: Any) -> None:
     result = rf.search(state, rf.evaluators.Rollout(3), simulations=200)
     assert result.action() == 2
     assert result.value[0] > 0.5
+
+
+# ---------- what authors may get wrong ----------
+
+
+class Loose:
+    """A state by protocol alone, without the checks of PythonState; ``wrong`` says which promise it breaks."""
+
+    def __init__(self, wrong: str, turn: int = 0) -> None:
+        self.wrong, self.turn, self.calls = wrong, turn, 0
+        self.game = LooseGame()
+
+    @property
+    def acting(self) -> tuple[int, ...]:
+        return (self.turn % 2,) if self.turn < 6 else ()
+
+    is_over = property(lambda self: not self.acting)
+    key = property(lambda self: "start" if self.wrong == "name" else self.turn + 1)
+
+    def legal_actions(self, player: int) -> Any:
+        self.calls += 1
+        if self.wrong == "outside":
+            return np.array([0, 4], np.int32)
+        if self.wrong == "none":
+            return np.zeros(0, np.int32)
+        if self.wrong == "list":
+            return [0, 1, 2]
+        return np.arange(3, dtype=np.int32)
+
+    def outcomes(self, player: int) -> Any:
+        actions = self.legal_actions(player)
+        index = np.arange(3, dtype=np.int32)
+        if self.wrong == "index":
+            index[1] = 77
+        if self.wrong == "unmapped":
+            index[1] = -1
+        if self.wrong == "short":
+            index = index[:2]
+        if self.wrong == "fickle" and self.calls % 2 == 0:
+            actions, index = actions[:1], np.zeros(3, np.int32)
+        return actions, index
+
+    def apply(self, *actions: int) -> Any:
+        self.turn += 1
+        if self.wrong == "sum":
+            return 0.0
+        return np.zeros(3 if self.wrong == "rewards" else 2, np.float32)
+
+    def observation(self, player: int) -> Any:
+        if self.wrong == "picture":
+            return "O"
+        return np.zeros(5 if self.wrong == "observation" else 1, np.float32)
+
+    def copy(self) -> Loose:
+        twin = Loose(self.wrong, self.turn)
+        twin.calls = self.calls
+        return twin
+
+
+class LooseGame:
+    """The game of Loose."""
+
+    name, num_actions, observation_shape = "loose", 3, (1,)
+
+    def initial_state(self, seed: int | None = None) -> Any:
+        return Loose("", 0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LooseGame)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_a_state_by_protocol_alone_can_be_searched() -> None:
+    result = rf.search(Loose(""), Observing(0), simulations=60, graph=True)  # type: ignore[arg-type]
+    assert result.visits.sum() == 59
+    assert result.stats["nodes"] == 6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("outside", "outside 0 .. num_actions - 1"),
+        ("none", "acts but has no legal action"),
+        ("index", "an index that is no outcome"),
+        ("unmapped", "legal action 1 belongs to no outcome"),
+        ("short", "one index per action"),
+        ("fickle", "the same position must have the same actions"),
+        ("rewards", "two rewards"),
+        ("observation", "wrong size"),
+        ("list", r"outcomes\(\) must give a tuple of two arrays of int32"),
+        ("sum", r"apply\(\) must return float32\[2\]"),
+        ("name", "key must be a whole number of 64 bits"),
+        ("picture", r"observation\(\) must give float32"),
+    ],
+)
+def test_broken_promises_are_named(wrong: str, message: str) -> None:
+    state: Any = Loose(wrong)
+    with pytest.raises(rf.InvalidInput, match=message):
+        rf.search(state, Observing(0), simulations=60)
+
+
+def test_more_actions_than_outcomes_can_be_numbered() -> None:
+    class Wide(Paths):
+        def __init__(self, branching: int) -> None:
+            super().__init__(turns=1, branching=branching)
+
+    assert rf.search(Wide(32_767).initial_state(), simulations=3).visits.sum() == 2
+    with pytest.raises(rf.InvalidInput, match="32767 actions apart, not 32768"):
+        rf.search(Wide(32_768).initial_state(), simulations=3)
+
+
+def test_a_search_and_its_game_are_collected_together() -> None:
+    class Attached(Paths):
+        searcher: Any = None
+
+    game = Attached()
+    game.searcher = rf.Searcher(game, HashEvaluator(0, False), rf.SearchConfig(simulations=20, batch=4))
+    game.searcher.run(game.initial_state())  # the game knows the searcher, the search holds states of the game
+    gone = weakref.ref(game)
+    del game
+    gc.collect()
+    assert gone() is None
 
 
 OPENSPIEL: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [

@@ -455,7 +455,7 @@ def test_state_of_another_game() -> None:
     )  # equal games are one game
 
 
-@pytest.mark.parametrize("wrong", [None, "tictactoe", 3, tictactoe()])
+@pytest.mark.parametrize("wrong", [None, "tictactoe", 3, object])
 def test_not_a_game(wrong: Any) -> None:
     with pytest.raises(TypeError, match="needs a game"):
         rf.Searcher(wrong)

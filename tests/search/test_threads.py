@@ -32,7 +32,7 @@ def check(searcher: rf.Searcher, result: rf.SearchResult, visits: int, bound: fl
 @pytest.mark.parametrize("graph", [False, True])
 @pytest.mark.parametrize("threads", [2, 4])
 def test_threads_with_a_built_in_evaluator(name: str, graph: bool, threads: int) -> None:
-    for repetition in range(3):
+    for repetition in range(2):
         state = walk(name, repetition)
         # So many simulations that threads meet; the walk is over distinct nodes, which max_nodes keeps few.
         searcher = searcher_of(
@@ -49,11 +49,11 @@ def test_threads_with_a_built_in_evaluator(name: str, graph: bool, threads: int)
 @pytest.mark.parametrize("graph", [False, True])
 def test_threads_on_a_growing_graph(name: str, graph: bool) -> None:
     bound = 16.0 if name in SIMULTANEOUS else 1.0  # cheese and points add up
-    for repetition in range(4):
+    for repetition in range(2):
         state = walk(name, repetition)
-        searcher = searcher_of(state, rf.evaluators.Rollout(1), simulations=600, threads=4, graph=graph)
+        searcher = searcher_of(state, rf.evaluators.Rollout(1), simulations=400, threads=4, graph=graph)
         for run in (1, 2):
-            check(searcher, searcher.run(state), 600 * run - 1, bound)
+            check(searcher, searcher.run(state), 400 * run - 1, bound)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,19 +62,19 @@ def test_threads_on_a_growing_graph(name: str, graph: bool) -> None:
 def test_threads_with_a_python_evaluator(name: str, graph: bool, threads: int) -> None:
     state = walk(name, 0)
     evaluator = HashEvaluator(0, zero_sum=name not in SIMULTANEOUS)
-    searcher = searcher_of(state, evaluator, simulations=500, threads=threads, batch=4 * threads, graph=graph)
+    searcher = searcher_of(state, evaluator, simulations=300, threads=threads, batch=4 * threads, graph=graph)
     result = searcher.run(state)
-    check(searcher, result, 499, 16.0 if name in SIMULTANEOUS else 1.0)
+    check(searcher, result, 299, 16.0 if name in SIMULTANEOUS else 1.0)
 
 
 @pytest.mark.parametrize("settings", [{"short_circuit": True}, {"normalize": "minmax"}, {"max_nodes": 60}])
 def test_threads_with_other_settings(settings: dict[str, Any]) -> None:
     for name in ("hex", "pyrat"):
         state = walk(name, 1)
-        searcher = searcher_of(state, rf.evaluators.Rollout(1), simulations=3000, threads=4, graph=True, **settings)
+        searcher = searcher_of(state, rf.evaluators.Rollout(1), simulations=1000, threads=4, graph=True, **settings)
         result = searcher.run(state)
-        assert result.visits.sum() == 2999
-        assert result.stats["nodes"] <= settings.get("max_nodes", 3000)
+        assert result.visits.sum() == 999
+        assert result.stats["nodes"] <= settings.get("max_nodes", 1000)
         walk_searcher(searcher, arrivals=False)
 
 

@@ -170,15 +170,14 @@ def played(joint: tuple[int, int]) -> Any:
 
 
 def most_visited(report: Report) -> tuple[int, int]:
-    """The actions of a node's most visited edge; ties as in SearchResult.action where one player acts."""
+    """The actions of a node's most visited edge; ties as in SearchResult.action where one player chooses."""
     visits = report["edge_visits"]
-    i, j = divmod(int(visits.argmax()), visits.shape[1])
-    acting = players(report["acting"])
-    if len(acting) == 1:
-        (player,) = acting
-        ranks = (-np.arange(visits.size), report["priors"][player], report["q"][player], visits.ravel())
+    best = int(visits.argmax())
+    if 1 in visits.shape:
+        chooser = int(visits.shape[0] == 1)
+        ranks = (-np.arange(visits.size), report["priors"][chooser], report["q"][chooser], visits.ravel())
         best = int(np.lexsort(ranks)[-1])
-        i, j = (best, 0) if player == 0 else (0, best)
+    i, j = divmod(best, visits.shape[1])
     return int(report["outcomes"][0][i]), int(report["outcomes"][1][j])
 
 
