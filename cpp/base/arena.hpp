@@ -14,6 +14,10 @@
 #include <stdexcept>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace ramify {
 
 using Offset = std::uint32_t;  // 0 means "none"
@@ -40,8 +44,7 @@ class Arena {
     if (room_ < words) {
       const std::uint32_t chunk = count_;
       if (chunk >= kChunks) throw std::length_error("search graph exceeds 8 GiB");
-      auto* memory = static_cast<std::uint32_t*>(std::malloc(std::size_t{kChunkWords} * 4));
-      if (!memory) throw std::bad_alloc();
+      std::uint32_t* memory = new_chunk(chunk == 0);
       chunks_[chunk].store(memory, std::memory_order_release);
       ++count_;
       next_ = chunk << kChunkBits;
@@ -52,7 +55,10 @@ class Arena {
   }
 
   void clear() {
-    for (std::uint32_t chunk = 0; chunk < count_; ++chunk) std::free(chunks_[chunk].exchange(nullptr));
+    for (std::uint32_t chunk = 0; chunk < count_; ++chunk) {
+      std::uint32_t* memory = chunks_[chunk].exchange(nullptr);
+      if (chunk > 0 || !spare_chunks().keep(memory)) std::free(memory);
+    }
     count_ = next_ = room_ = 0;
   }
 
@@ -68,6 +74,51 @@ class Arena {
   static constexpr std::uint32_t kChunkWords = 1u << kChunkBits;
   static constexpr std::uint32_t kChunkMask = kChunkWords - 1;
   static constexpr std::uint32_t kChunks = kEnd >> kChunkBits;
+
+  // First chunks of arenas that are gone, for arenas to come: small searches would spend a tenth of their time on
+  // fresh pages otherwise.
+  class SpareChunks {
+   public:
+    ~SpareChunks() {
+      for (std::uint32_t* memory : chunks_) std::free(memory);
+    }
+    bool keep(std::uint32_t* memory) {
+      const std::lock_guard<std::mutex> guard(mutex_);
+      if (chunks_.size() >= kMost) return false;
+      chunks_.push_back(memory);
+      return true;
+    }
+    std::uint32_t* take() {
+      const std::lock_guard<std::mutex> guard(mutex_);
+      if (chunks_.empty()) return nullptr;
+      std::uint32_t* memory = chunks_.back();
+      chunks_.pop_back();
+      return memory;
+    }
+
+   private:
+    static constexpr std::size_t kMost = 4;
+    std::mutex mutex_;
+    std::vector<std::uint32_t*> chunks_;
+  };
+  static SpareChunks& spare_chunks() {
+    static SpareChunks chunks;
+    return chunks;
+  }
+
+  // A large graph is walked at random: huge pages spare most of its page faults and misses of the address cache. A
+  // small one, whose first chunk is hardly touched, would pay for them in memory.
+  static std::uint32_t* new_chunk(bool first) {
+    constexpr std::size_t kBytes = std::size_t{kChunkWords} * 4, kHugePage = std::size_t{1} << 21;
+    if (first)
+      if (std::uint32_t* spare = spare_chunks().take()) return spare;
+    auto* memory = static_cast<std::uint32_t*>(first ? std::malloc(kBytes) : std::aligned_alloc(kHugePage, kBytes));
+    if (!memory) throw std::bad_alloc();
+#if defined(__linux__)
+    if (!first) madvise(memory, kBytes, MADV_HUGEPAGE);  // advice: no harm if it is not taken
+#endif
+    return memory;
+  }
 
   Offset take(std::uint32_t words) {
     const Offset start = next_;

@@ -1,32 +1,42 @@
 #include "search/backup.hpp"
 
+#include <bit>
+
+#include "base/lanes.hpp"
+
 namespace ramify {
 
-void update_edge(const Graph& graph, const Settings& s, const Node& node, std::uint32_t edge) {
-  const Edges edges = graph.edges(node);
-  edges.child[edge] &= ~kPending;
-  take_value(edges, edge, graph.node(edges.child[edge]), s.discount);
-}
-
-void update_value(const Graph& graph, Node& node) {
-  if (!node.opened) return;
-  const Edges edges = graph.edges(node);
-  const std::uint32_t* child = edges.child;
-  const std::uint32_t* visits = edges.visits;
-  const float *q0 = edges.q[0], *q1 = edges.q[1];
-  // Two running sums each: the additions of one do not wait for the other.
-  double sum0[2] = {node.evaluation[0], 0.0}, sum1[2] = {node.evaluation[1], 0.0};
-  std::uint64_t total = 1;
-  for (std::uint32_t e = 0; e < node.opened; ++e) {
-    const std::uint32_t counted = child[e] & kPending ? 0 : visits[e];
-    const double weight = static_cast<std::int32_t>(counted);
-    total += counted;
-    sum0[e & 1] += weight * static_cast<double>(q0[e]);
-    sum1[e & 1] += weight * static_cast<double>(q1[e]);
+void update_value(Node& node, const Edges& edges) {
+  const std::uint32_t opened = node.opened;
+  // Two edges at a time; two running sums for each player, so that the additions of one do not wait for the other.
+  Double2 sums[2][2] = {{{node.evaluation[0], 0.0}, {}}, {{node.evaluation[1], 0.0}, {}}};
+  Uint2 counts{};
+  std::uint32_t e = 0;
+  const auto add_two = [&](std::uint32_t at, int half) {
+    const Uint2 counted = lanes<Uint2>(edges.visits + at) & ((lanes<Uint2>(edges.child + at) >> 31) - 1u);  // pending: none
+    counts += counted;
+    const Double2 weights = __builtin_convertvector(std::bit_cast<Int2>(counted), Double2);
+    for (int p = 0; p < 2; ++p)
+      sums[p][half] += weights * __builtin_convertvector(lanes<Float2>(edges.q[p] + at), Double2);
+  };
+  for (; e + 4 <= opened; e += 4) {
+    add_two(e, 0);
+    add_two(e + 2, 1);
   }
-  const double n = static_cast<double>(total);
-  store(node.value[0], static_cast<float>((sum0[0] + sum0[1]) / n));
-  store(node.value[1], static_cast<float>((sum1[0] + sum1[1]) / n));
+  if (e + 2 <= opened) {
+    add_two(e, 0);
+    e += 2;
+  }
+  std::uint64_t total = 1 + std::uint64_t{counts[0]} + counts[1];
+  if (e < opened && !(edges.child[e] & kPending)) {
+    total += edges.visits[e];
+    for (int p = 0; p < 2; ++p)
+      sums[p][1][0] += static_cast<double>(static_cast<std::int32_t>(edges.visits[e])) * static_cast<double>(edges.q[p][e]);
+  }
+  for (int p = 0; p < 2; ++p) {
+    const Double2 sum = sums[p][0] + sums[p][1];
+    store(node.value[p], static_cast<float>((sum[0] + sum[1]) / static_cast<double>(total)));
+  }
 }
 
 }  // namespace ramify

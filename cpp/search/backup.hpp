@@ -7,10 +7,13 @@
 namespace ramify {
 
 // Takes over the child's value into edge `edge`.
-void update_edge(const Graph& graph, const Settings& settings, const Node& node, std::uint32_t edge);
+inline void update_edge(const Graph& graph, const Settings& settings, const Edges& edges, std::uint32_t edge) {
+  edges.child[edge] &= ~kPending;
+  take_value(edges, edge, graph.node(edges.child[edge]), settings.discount);
+}
 
 // Recomputes the node's value from its evaluation and its edges, whose values are those of this visit: selection took
 // them from the children on the way down, and update_edge the one that changed since.
-void update_value(const Graph& graph, Node& node);
+void update_value(Node& node, const Edges& edges);
 
 }  // namespace ramify

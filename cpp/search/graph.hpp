@@ -83,7 +83,7 @@ class Graph {
   std::uint32_t* words(const Node& node, int player) const {
     return arena_.at<std::uint32_t>(node.words) + (player == 1 && acts(node.acting, 0) ? node.outcomes[0] : 0);
   }
-  Edges edges(const Node& node) const {
+  [[gnu::always_inline]] Edges edges(const Node& node) const {  // called at every turn: a call costs more than the work
     return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
   }
 
@@ -115,11 +115,11 @@ class Graph {
   bool shared_;
   bool locked_;
   std::uint32_t max_nodes_;
-  std::atomic<std::uint32_t> count_{0};
   Arena arena_;
   Table table_{arena_};
   std::vector<Allocator> allocators_;  // one per thread
   NodeId terminal_ = 0;
+  alignas(64) std::atomic<std::uint32_t> count_{0};  // on a line of its own: every thread writes it, and reads the rest
 };
 
 }  // namespace ramify

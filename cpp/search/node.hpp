@@ -158,7 +158,7 @@ class NodeLock {
 
  private:
   static void wait(int spins) {
-    constexpr int kPatience = 64;  // then the holder was probably interrupted: let it run
+    constexpr int kPatience = 1024;  // then the holder was probably interrupted: let it run
     if (spins > kPatience) return std::this_thread::yield();
 #if defined(__x86_64__)
     __builtin_ia32_pause();

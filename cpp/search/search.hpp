@@ -78,6 +78,13 @@ class Search final : public AnySearch {
     NodeId node;
     std::uint32_t edge;
   };
+  // An edge that a descent has chosen: what there is to know of it without another look at its node.
+  struct Turn {
+    std::uint32_t edge;
+    std::uint32_t before;  // visits before this one
+    NodeId child;          // 0: not linked yet
+    Joint joint;
+  };
   // A leaf that awaits its evaluation, with all that is needed to write its row and to back it up.
   struct Leaf {
     Cursor cursor;
@@ -87,7 +94,7 @@ class Search final : public AnySearch {
   enum class Arrival { kLeaf, kDone, kCollision };
 
   // What one thread needs to descend; nothing here is shared.
-  struct Worker {
+  struct alignas(64) Worker {
     Worker(int index, const Cursor& cursor, int num_actions)
         : index(index), cursor(cursor), actions(2 * static_cast<std::size_t>(num_actions)),
           merge(D::kMerges ? static_cast<std::size_t>(num_actions) : 0), priors(static_cast<std::size_t>(num_actions)),
@@ -101,6 +108,9 @@ class Search final : public AnySearch {
     std::size_t num_leaves = 0;  // leaves in use; the others are kept for their memory
     std::size_t absorbed = 0;    // of these, already evaluated
     std::vector<std::vector<Step>> collided;
+    std::vector<Turn> handed;  // first edges of descents to come, the next one last; see hand_out
+    std::vector<std::uint32_t> news;  // edges of the root that it has not heard from yet; see tell_root
+    bool saves_news = false;
     std::vector<Action> actions;
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
@@ -131,9 +141,15 @@ class Search final : public AnySearch {
   Arrival descend_safely(Worker& worker);
   Arrival descend(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
+  Turn take_turn(Worker& worker, Node& node);
+  void hand_out(Worker& worker, std::int64_t wanted);
+  void take_back(Worker& worker);
   NodeId link(Worker& worker, Node& node, std::uint32_t edge, const Rewards& rewards);
   Arrival enter(Worker& worker, NodeId child, std::uint32_t edge_visits, bool& stop);
-  Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const;
+  Joint joint_of(const Node& node, const Edges& edges, std::uint32_t edge, int symmetry) const;
+  Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const {
+    return joint_of(node, graph_.edges(node), edge, symmetry);
+  }
   void set_ranges(const Cursor& cursor, Ranges& ranges) const;
   static bool on_path(const std::vector<Step>& path, NodeId node) {
     return std::any_of(path.begin(), path.end(), [node](const Step& step) { return step.node == node; });
@@ -147,12 +163,15 @@ class Search final : public AnySearch {
   void fill_priors(Worker& worker, const Leaf& leaf, const float* logits, int row);
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, const float* logits, int row);
   void finish_leaf(Worker& worker, NodeId id, const float* values, const std::vector<Step>& path);
-  void back_up(const std::vector<Step>& path, SearchStats& stats);
+  void take_news(const Edges& edges, std::uint32_t edge);
+  void back_up(Worker& worker, const std::vector<Step>& path);
+  void tell_root(Worker& worker);
   void cancel_step(const Step& step);
   void cancel_path(const std::vector<Step>& path);
   void cancel_collisions();
   void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
   void check_values(const float* values, int row) const;
+  std::int64_t run_some(Worker& worker, const NativeEvaluator& evaluator, std::int64_t most);
   void evaluate_native(Worker& worker, const NativeEvaluator& evaluator);
   void roll_out(Worker& worker, const NativeEvaluator& evaluator, float* values);
   int collect_worker(Worker& worker, int leaves, std::int64_t simulations);

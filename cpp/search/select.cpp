@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/lanes.hpp"
+
 namespace ramify {
 namespace {
 
@@ -36,25 +38,60 @@ struct Best {
   }
 };
 
-constexpr std::uint32_t kBlock = 32;
+// Scores of four edges, as integers of the same order; every operation as in `score_of`.
+inline Int4 scores_of(Float4 q, Uint4 visits, Uint4 words, Float4 u, Float4 fpu) {
+  const Float4 prior = std::bit_cast<Float4>(((words >> 4) & 0x0ffff000u) | kPriorBase);
+  const Float4 tried = __builtin_convertvector(std::bit_cast<Int4>(visits + 1u), Float4);
+  const Int4 bits = std::bit_cast<Int4>((visits != 0u ? q : fpu) + u * prior / tried);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
 
+constexpr std::uint32_t kBlock = 64;
+
+// Scores of up to kBlock edges, and the highest. Four at a time; the last four overlap those before them.
+std::int32_t score_block(const float* q, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n, float u,
+                         float fpu, std::int32_t* scores) {
+  Int4 tops = Int4{} + std::numeric_limits<std::int32_t>::min();
+  if (n < 4) {
+    for (std::uint32_t i = 0; i < n; ++i) {
+      scores[i] = ordered(score_of(visits[i] ? q[i] : fpu, u, decode_prior(words[i]), visits[i]));
+      tops[0] = std::max<std::int32_t>(tops[0], scores[i]);
+    }
+    return tops[0];
+  }
+  for (std::uint32_t i = 0; i < n; i += 4) {
+    const std::uint32_t at = std::min(i, n - 4);
+    const Int4 four = scores_of(lanes<Float4>(q + at), lanes<Uint4>(visits + at), lanes<Uint4>(words + at), all(u), all(fpu));
+    std::memcpy(scores + at, &four, sizeof four);
+    tops = max4(tops, four);
+  }
+  return top(tops);
+}
+
+void offer_all(const std::int32_t* scores, std::int32_t score, const std::uint32_t* words, std::uint32_t n,
+               std::uint32_t start, Best& best) {
+  for (std::uint32_t i = 0; i < n; i += 4) {
+    if (n >= 4 && !any(lanes<Int4>(scores + std::min(i, n - 4)) == score)) continue;
+    for (std::uint32_t k = i; k < std::min(i + 4, n); ++k)
+      if (scores[k] == score) best.offer(score, words[k], start + k);
+  }
+}
+
+// Two passes over a block: all scores and their maximum; then the edges that reach it, if it matters.
 template <bool kScaled>
 void scan_edges(const Edges& edges, const std::uint32_t* words, std::uint32_t count, int player, float u, float fpu,
                 const Range& range, Best& best) {
-  const float* q = edges.q[player];
   std::int32_t scores[kBlock];
+  float scaled[kBlock];
   for (std::uint32_t start = 0; start < count; start += kBlock) {
     const std::uint32_t n = std::min(kBlock, count - start);
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const std::uint32_t visits = edges.visits[start + i];
-      const float value = kScaled ? range.of(q[start + i]) : q[start + i];
-      scores[i] = ordered(score_of(visits ? value : fpu, u, decode_prior(words[start + i]), visits));
+    const float* q = edges.q[player] + start;
+    if constexpr (kScaled) {
+      for (std::uint32_t i = 0; i < n; ++i) scaled[i] = range.of(q[i]);
+      q = scaled;
     }
-    std::int32_t top = scores[0];
-    for (std::uint32_t i = 1; i < n; ++i) top = std::max(top, scores[i]);
-    if (top < best.score) continue;
-    for (std::uint32_t i = 0; i < n; ++i)
-      if (scores[i] == top) best.offer(top, words[start + i], start + i);
+    const std::int32_t highest = score_block(q, edges.visits + start, words + start, n, u, fpu, scores);
+    if (highest >= best.score) offer_all(scores, highest, words + start, n, start, best);
   }
 }
 

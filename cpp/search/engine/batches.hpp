@@ -31,7 +31,7 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
       if constexpr (D::kLatent) graph_.node(worker.node).key = static_cast<Key>(next_slot_++);
       keep_leaf(worker);
     } else {
-      back_up(worker.path, worker.stats);
+      back_up(worker, worker.path);
     }
   }
   return static_cast<int>(worker.num_leaves) - before;

@@ -20,10 +20,10 @@ void Search<D>::set_ranges(const Cursor& cursor, Ranges& ranges) const {
 }
 
 template <class D>
-Joint Search<D>::joint_of(const Node& node, std::uint32_t edge, int symmetry) const {
+Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::uint32_t edge, int symmetry) const {
   Joint joint;
   const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
-  const auto [first, second] = outcome_pair(node, graph_.edges(node), edge);
+  const auto [first, second] = outcome_pair(node, edges, edge);
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
     const Action stored = word_action(graph_.words(node, p)[p ? second : first]);
@@ -39,9 +39,19 @@ std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
   Ranges ranges;
   set_ranges(worker.cursor, ranges);
   const Pick pick = select(graph_, settings_, node, ranges);
-  const bool known = pick.edge != kUntried && (graph_.edges(node).child[pick.edge] & ~kPending);
-  if (!known && graph_.full()) return select_known(graph_, settings_, node, ranges);
+  if (graph_.full() && (pick.edge == kUntried || !(graph_.edges(node).child[pick.edge] & ~kPending)))
+    return select_known(graph_, settings_, node, ranges);
   return pick.edge == kUntried ? graph_.open(worker.index, node, pick.pair, pick.fpu) : pick.edge;
+}
+
+// Chooses an edge and counts the visit that is under way from now on.
+template <class D>
+typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& node) {
+  const std::uint32_t edge = choose_edge(worker, node);
+  if (edge == kUntried) return {edge, 0, 0, {}};
+  ++node.visits;
+  const Edges edges = graph_.edges(node);
+  return {edge, edges.visits[edge]++, edges.child[edge] & ~kPending, joint_of(node, edges, edge, worker.symmetry)};
 }
 
 // Finds or makes the child of an edge taken for the first time; 0 if there is no room.
@@ -70,6 +80,31 @@ bool Search<D>::claim(Node& node) {
   return __atomic_compare_exchange(&node.status, &expected, &desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+// Chooses the root's edges for several descents at once, with visits in flight as in a batch. Threads meet at the root:
+// what they do there they do seldom, and for many descents.
+template <class D>
+void Search<D>::hand_out(Worker& worker, std::int64_t wanted) {
+  constexpr double kMost = 32;
+  Node& root = graph_.node(root_);
+  if (load(root.status) != Status::kReady) return;
+  worker.cursor = root_cursor_;
+  NodeLock lock(root, threaded());
+  const double room = std::min(kMost, settings_.max_in_flight * root.visits / settings_.threads);
+  for (std::int64_t left = std::min(wanted, static_cast<std::int64_t>(room)); left > 0; --left) {
+    const Turn turn = take_turn(worker, root);
+    if (turn.edge == kUntried) break;
+    worker.handed.push_back(turn);
+  }
+  std::reverse(worker.handed.begin(), worker.handed.end());  // taken from the back
+}
+
+// Gives back the visits of descents that were not made.
+template <class D>
+void Search<D>::take_back(Worker& worker) {
+  for (const Turn& turn : worker.handed) cancel_step({root_, turn.edge});
+  worker.handed.clear();
+}
+
 template <class D>
 typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
   worker.path.clear();
@@ -81,32 +116,29 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
   if constexpr (D::kLatent) worker.cursor.slot = static_cast<std::int32_t>(graph_.node(root_).key);
   while (true) {
     Node& node = graph_.node(worker.node);
-    std::uint32_t edge, before;
-    NodeId child;
-    Joint joint;
-    {
+    Turn turn;
+    if (worker.path.empty() && !worker.handed.empty()) {
+      turn = worker.handed.back();
+      worker.handed.pop_back();
+    } else {
       NodeLock lock(node, threaded());
-      edge = choose_edge(worker, node);
-      if (edge == kUntried) {
-        ++worker.stats.full;
-        return Arrival::kDone;
-      }
-      const Edges edges = graph_.edges(node);
-      before = edges.visits[edge]++;
-      ++node.visits;
-      child = edges.child[edge] & ~kPending;
-      joint = joint_of(node, edge, worker.symmetry);
+      turn = take_turn(worker, node);
     }
-    worker.path.push_back({worker.node, edge});
-    const Rewards rewards = dynamics_.apply(worker.cursor, joint);
-    if (!child && !(child = link(worker, node, edge, rewards))) {
+    if (turn.edge == kUntried) {
+      ++worker.stats.full;
+      return Arrival::kDone;
+    }
+    worker.path.push_back({worker.node, turn.edge});
+    const Rewards rewards = dynamics_.apply(worker.cursor, turn.joint);
+    NodeId child = turn.child;
+    if (!child && !(child = link(worker, node, turn.edge, rewards))) {
       cancel_step(worker.path.back());  // no room: as if this edge had not been chosen
       worker.path.pop_back();
       ++worker.stats.full;
       return Arrival::kDone;
     }
     bool stop = false;
-    const Arrival arrival = enter(worker, child, before, stop);
+    const Arrival arrival = enter(worker, child, turn.before, stop);
     if (stop) return arrival;
   }
 }

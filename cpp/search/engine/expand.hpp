@@ -74,27 +74,49 @@ void Search<D>::finish_leaf(Worker& worker, NodeId id, const float* values, cons
   }
   store(node.status, Status::kReady);
   ++worker.stats.evaluations;
-  back_up(path, worker.stats);
+  back_up(worker, path);
 }
 
 template <class D>
-void Search<D>::back_up(const std::vector<Step>& path, SearchStats& stats) {
-  ++stats.simulations;
-  stats.max_depth = std::max(stats.max_depth, static_cast<std::int32_t>(path.size()));
+void Search<D>::take_news(const Edges& edges, std::uint32_t edge) {
+  update_edge(graph_, settings_, edges, edge);
+  if (settings_.normalize != Normalize::kMinMax) return;
+  const std::lock_guard<std::mutex> guard(bounds_mutex_);
+  for (int p = 0; p < 2; ++p) {
+    const float q = edges.q[p][edge];
+    store(bounds_.low[p], std::min(bounds_.low[p], q));
+    store(bounds_.high[p], std::max(bounds_.high[p], q));
+  }
+}
+
+template <class D>
+void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
+  ++worker.stats.simulations;
+  worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
+    if (worker.saves_news && step + 1 == path.rend()) {
+      worker.news.push_back(step->edge);
+      return;
+    }
     Node& node = graph_.node(step->node);
     NodeLock lock(node, threaded());
-    update_edge(graph_, settings_, node, step->edge);
-    if (settings_.normalize == Normalize::kMinMax) {
-      const std::lock_guard<std::mutex> guard(bounds_mutex_);
-      for (int p = 0; p < 2; ++p) {
-        const float q = graph_.edges(node).q[p][step->edge];
-        store(bounds_.low[p], std::min(bounds_.low[p], q));
-        store(bounds_.high[p], std::max(bounds_.high[p], q));
-      }
-    }
-    update_value(graph_, node);
+    const Edges edges = graph_.edges(node);
+    take_news(edges, step->edge);
+    update_value(node, edges);
   }
+}
+
+// Brings the root what descents handed out together have found, with one look over its edges.
+template <class D>
+void Search<D>::tell_root(Worker& worker) {
+  worker.saves_news = false;
+  if (worker.news.empty()) return;
+  Node& root = graph_.node(root_);
+  NodeLock lock(root, threaded());
+  const Edges edges = graph_.edges(root);
+  for (const std::uint32_t edge : worker.news) take_news(edges, edge);
+  worker.news.clear();
+  update_value(root, edges);
 }
 
 // Takes back a visit, and what values made of it in the meantime.
@@ -105,8 +127,8 @@ void Search<D>::cancel_step(const Step& step) {
   const Edges edges = graph_.edges(node);
   --edges.visits[step.edge];
   --node.visits;
-  if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, step.edge);
-  update_value(graph_, node);
+  if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, edges, step.edge);
+  update_value(node, edges);
 }
 
 template <class D>

@@ -45,27 +45,44 @@ void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator
   finish_leaf(worker, worker.node, values, worker.path);
 }
 
+// One descent, or in threads as many as the root hands out at once, but no more than `most`; returns how many counted.
+template <class D>
+std::int64_t Search<D>::run_some(Worker& worker, const NativeEvaluator& evaluator, std::int64_t most) {
+  std::int64_t counted = 0;
+  if (threaded()) hand_out(worker, most);
+  worker.saves_news = !worker.handed.empty();
+  try {
+    do {
+      const Arrival arrival = descend_safely(worker);
+      if (arrival == Arrival::kCollision) {  // only between threads: somebody else's leaf
+        ++worker.stats.collisions;
+        cancel_path(worker.path);
+        continue;
+      }
+      if (arrival == Arrival::kLeaf) evaluate_native(worker, evaluator);
+      else back_up(worker, worker.path);
+      ++counted;
+    } while (!worker.handed.empty());
+  } catch (...) {
+    take_back(worker);
+    tell_root(worker);
+    throw;
+  }
+  tell_root(worker);
+  return counted;
+}
+
 template <class D>
 std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::int64_t kShare = 32;  // descents a thread takes at a time, between looks at the clock
+  constexpr std::int64_t kShare = 64;  // descents a thread takes at a time, between looks at the clock
   const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
   std::atomic<std::int64_t> left{simulations}, done{0};
   in_all_threads([&](Worker& worker) {
     do {  // at least once: a run that is late already still makes progress
       const std::int64_t share = std::min(kShare, left.fetch_sub(kShare));
       if (share <= 0) return;
-      for (std::int64_t i = 0; i < share;) {
-        const Arrival arrival = descend_safely(worker);
-        if (arrival == Arrival::kCollision) {  // only between threads: somebody else's leaf
-          ++worker.stats.collisions;
-          cancel_path(worker.path);
-          continue;
-        }
-        if (arrival == Arrival::kLeaf) evaluate_native(worker, evaluator);
-        else back_up(worker.path, worker.stats);
-        ++i;
-      }
+      for (std::int64_t left_here = share; left_here > 0;) left_here -= run_some(worker, evaluator, left_here);
       done.fetch_add(share);
     } while (Clock::now() < deadline);
   });
