@@ -21,6 +21,7 @@ from ramify.search import (
     SearchConfig,
     Searcher,
     SearchResult,
+    equilibria,
     search,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "Searcher",
     "State",
     "check_game",
+    "equilibria",
     "evaluators",
     "games",
     "make",

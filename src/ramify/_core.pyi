@@ -246,3 +246,26 @@ def round_prior(prior: float) -> float:
 
 def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
     """The engine's own softmax."""
+
+matrix_tie: float = 1e-11
+
+matrix_rounding: float = 16.0
+
+def solve_matrix(payoffs: NDArray[numpy.float64], choose: str, all: bool, tie: float, rounding: float) -> tuple[Any, ...]:
+    """
+    (x, y, value, nash_conv, constant_sum, unique, constant, (extreme x, extreme y, pairs) or None) of a game
+    [1 or 2, n0, n1].
+    """
+
+def zero_sum_values(payoffs: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+    """The values of zero-sum games, [games, n0, n1]."""
+
+def solve_matrices(payoffs: NDArray[numpy.float64], choose: str) -> float:
+    """
+    Solve zero-sum games [games, n0, n1] inside the core; returns the sum of their values. For benchmarks.
+    """
+
+def nash_conv(payoffs: NDArray[numpy.float64], x: NDArray[numpy.float64], y: NDArray[numpy.float64]) -> float:
+    """
+    What both players could gain by deviating alone, of payoffs [1 or 2, n0, n1].
+    """

@@ -1,6 +1,7 @@
 """Search: settings, the searcher that drives the engine, and what it finds."""
 
 from ramify._core import EvaluatorError
+from ramify.search import equilibria
 from ramify.search.batch import Batch, Evaluation, Evaluator, LatentModel, LatentOutput, NativeEvaluator
 from ramify.search.config import SearchConfig
 from ramify.search.result import SearchResult
@@ -17,6 +18,7 @@ __all__ = [
     "SearchConfig",
     "SearchResult",
     "Searcher",
+    "equilibria",
     "search",
 ]
 
