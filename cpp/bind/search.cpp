@@ -101,6 +101,17 @@ Settings to_settings(const nb::dict& d) {
   s.opponent_weights =
       option<OpponentWeights>(d, "opponent_weights", {"conditional", "prior", "visits", "blended"});
   s.normalize = option<Normalize>(d, "normalize", {"none", "minmax", "remaining"});
+  s.selection = option<Selection>(d, "selection", {"puct", "gumbel", "regret", "exp3"});
+  s.solver = field<bool>(d, "solver");
+  s.root_temperature = field<double>(d, "root_temperature");
+  s.noise = option<Noise>(d, "noise", {"dirichlet", "shaped"});
+  s.forced_playouts = field<double>(d, "forced_playouts");
+  s.gumbel_considered = field<int>(d, "gumbel_considered");
+  s.gumbel_scale = field<double>(d, "gumbel_scale");
+  s.gumbel_visit = field<double>(d, "gumbel_visit");
+  s.gumbel_value = field<double>(d, "gumbel_value");
+  s.gumbel_rescale = field<bool>(d, "gumbel_rescale");
+  s.exp3_exploration = field<double>(d, "exp3_exploration");
   s.graph = field<bool>(d, "graph");
   s.canonical = field<bool>(d, "canonical");
   s.short_circuit = field<bool>(d, "short_circuit");
@@ -165,6 +176,21 @@ nb::dict to_python(const Report& r) {
   std::vector<float> payoffs = r.payoffs[0];
   payoffs.insert(payoffs.end(), r.payoffs[1].begin(), r.payoffs[1].end());
   d["payoffs"] = array_of(payoffs, {2, shape[0], shape[1]});
+  const auto pair_of = [](const auto& numbers) { return nb::make_tuple(array_of(numbers[0]), array_of(numbers[1])); };
+  if (!r.average[0].empty()) d["average"] = pair_of(r.average);
+  if (!r.gumbel[0].empty() || !r.gumbel[1].empty()) {
+    d["gumbel"] = pair_of(r.gumbel);
+    d["visits_before"] = pair_of(r.before);
+  }
+  if (!r.has_proof) return d;
+  d["proven"] = r.proven;
+  d["bounds"] = array_of(std::vector<float>{r.low[0], r.low[1], r.high[0], r.high[1]}, {2, 2});
+  d["stakes"] = array_of(std::vector<float>{r.least[0], r.least[1], r.most[0], r.most[1]}, {2, 2});
+  std::vector<float> bounds;
+  for (const auto& numbers : {r.lows[0], r.lows[1], r.highs[0], r.highs[1]})
+    bounds.insert(bounds.end(), numbers.begin(), numbers.end());
+  d["edge_bounds"] = array_of(bounds, {2, 2, shape[0], shape[1]});
+  d["plies"] = array_of(r.plies, shape);
   return d;
 }
 
@@ -177,6 +203,7 @@ nb::dict to_python(const SearchStats& s) {
   d["short_circuits"] = s.short_circuits;
   d["collisions"] = s.collisions;
   d["terminals"] = s.terminals;
+  d["solved"] = s.solved;
   d["cycles"] = s.cycles;
   d["full"] = s.full;
   d["max_depth"] = s.max_depth;
@@ -297,7 +324,9 @@ class Group {
 
 void bind_search(nb::module_& m) {
   nb::class_<BoundSearch>(m, "Search", nb::type_slots(search_slots), "One search; ramify.Searcher drives it.")
-      .def("begin", [](BoundSearch& s, std::uint64_t seed) { s.search->begin(seed); }, "seed"_a)
+      .def("begin", [](BoundSearch& s, std::uint64_t seed, std::int64_t simulations, bool full) {
+             s.search->begin(seed, simulations, full);
+           }, "seed"_a, "simulations"_a = 0, "full"_a = true)
       .def("collect", [](BoundSearch& s, int leaves, std::int64_t simulations) {
              const MaybeRelease release(s.search->needs_python());
              return s.search->collect(leaves, simulations);
@@ -325,6 +354,10 @@ void bind_search(nb::module_& m) {
            "first"_a, "second"_a)
       .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search->stats()); },
                    nb::sig("def stats(self) -> dict[str, int]"))
+      .def_prop_ro("proven", [](const BoundSearch& s) { return s.search->proven(); })
+      .def("second_moments", [](const BoundSearch& s) { return array_of(s.search->second_moments()); },
+           "Means of the squares of what came of each of the root's edges, [2 * n0 * n1]; nan where unvisited.",
+           nb::sig("def second_moments(self) -> NDArray[np.float64]"))
       .def_prop_ro("root_key", [](const BoundSearch& s) { return s.search->root_key(); })
       .def_prop_ro("needs_python", [](const BoundSearch& s) { return s.search->needs_python(); });
 

@@ -35,6 +35,7 @@ class ConnectFour {
   Shape observation_shape() const { return {2, kRows, kColumns}; }
   bool simultaneous() const { return false; }
   State initial(std::uint64_t) const { return {}; }
+  Stakes stakes(const State&) const { return zero_sum_stakes(1.0f); }
   Acting acting(const State& s) const { return s.over ? kOver : s.second ? kSecond : kFirst; }
 
   int actions(const State& s, int player, Action* out) const {

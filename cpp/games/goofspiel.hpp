@@ -43,6 +43,10 @@ class Goofspiel {
   Shape observation_shape() const { return {4 + win_, 1, cards_}; }
   bool simultaneous() const { return true; }
   State initial(std::uint64_t) const { return {{all_, all_}, {0, 0}}; }
+  Stakes stakes(const State& s) const {  // the points that nobody has won: some go to nobody
+    const int all = cards_ * (cards_ + 1) / 2, won = s.points[0] + s.points[1];
+    return zero_sum_stakes(win_ ? 1.0f : 0.5f * static_cast<float>(all - won));
+  }
   Acting acting(const State& s) const { return s.hands[0] ? kBoth : kOver; }
 
   int actions(const State& s, int player, Action* out) const {

@@ -50,6 +50,7 @@ class Hex {
   Shape observation_shape() const { return {3 + swap_, size_, size_}; }
   bool simultaneous() const { return false; }
   State initial(std::uint64_t) const { return initial_; }
+  Stakes stakes(const State&) const { return zero_sum_stakes(1.0f); }
   Acting acting(const State& s) const { return s.over ? kOver : s.second ? kSecond : kFirst; }
 
   int actions(const State& s, int player, Action* out) const {

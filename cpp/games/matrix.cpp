@@ -90,6 +90,14 @@ Matrix::Matrix(Params& params) {
   domain_ = combine(hash_text(name), static_cast<Key>(counts_[0]));
   for (const Rewards& rewards : table_)
     for (float reward : rewards) domain_ = combine(domain_, std::bit_cast<std::uint32_t>(reward));
+  stakes_ = {table_[0], table_[0], true};
+  for (const Rewards& rewards : table_) {
+    for (std::size_t p = 0; p < 2; ++p) {
+      stakes_.least[p] = std::min(stakes_.least[p], rewards[p]);
+      stakes_.most[p] = std::max(stakes_.most[p], rewards[p]);
+    }
+    stakes_.zero_sum = stakes_.zero_sum && rewards[0] == -rewards[1];
+  }
 }
 
 void Matrix::observe(const State&, int player, float* out) const {

@@ -32,6 +32,7 @@ class Matrix {
   Shape observation_shape() const { return {2, widest_, widest_}; }
   bool simultaneous() const { return true; }
   State initial(std::uint64_t) const { return {}; }
+  Stakes stakes(const State&) const { return stakes_; }
   Acting acting(const State& s) const { return s.played[0] < 0 ? kBoth : kOver; }
 
   int actions(const State& s, int player, Action* out) const {
@@ -65,6 +66,7 @@ class Matrix {
  private:
   std::array<int, 2> counts_{};  // actions of each player
   int widest_ = 0;
+  Stakes stakes_;
   std::vector<Rewards> table_;  // row after row
   Key domain_ = 0;
 };

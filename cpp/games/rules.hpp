@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -46,6 +47,15 @@ struct Symmetry {
   bool swaps_players = false;
 };
 
+// What is still at stake in a position: the least and the most that each player can win from here to the end, and
+// whether the one always wins what the other loses. It is what lets a solver call a win a win.
+struct Stakes {
+  Rewards least{-HUGE_VALF, -HUGE_VALF};
+  Rewards most{HUGE_VALF, HUGE_VALF};
+  bool zero_sum = false;
+};
+constexpr Stakes zero_sum_stakes(float most) { return {{-most, -most}, {most, most}, true}; }
+
 template <class R>
 concept Rules = requires(const R rules, const typename R::State state, typename R::State moving, Params params,
                          Action* actions, float* observation, int player, std::uint64_t seed, Joint joint) {
@@ -79,6 +89,7 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   Rewards returns(state)                 what an explicit position (from parse) has already paid. Left out: 0, 0.
 //   float remaining(state)                 the most that either player can still win, the scale of values for the search
 //       setting normalize="remaining". Left out: 1.
+//   Stakes stakes(state)                   as above; exact bounds are not needed, true ones are. Left out: nothing known.
 //   std::string_view R::notation           the field that `game.state("...")` fills. Left out: no such short form.
 //   Key history_key(state)                 as key, but also equal only for equal repetition histories.
 

@@ -11,6 +11,7 @@ void SearchStats::add(const SearchStats& other) {
   short_circuits += other.short_circuits;
   collisions += other.collisions;
   terminals += other.terminals;
+  solved += other.solved;
   cycles += other.cycles;
   full += other.full;
   max_depth = std::max(max_depth, other.max_depth);

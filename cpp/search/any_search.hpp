@@ -42,6 +42,7 @@ struct SearchStats {
   std::int64_t short_circuits = 0;  // descents that stopped at a child known better than the edge
   std::int64_t collisions = 0;      // descents cancelled because their leaf was already being evaluated
   std::int64_t terminals = 0;       // descents that ended in a finished game
+  std::int64_t solved = 0;          // descents that ended in a position proven before
   std::int64_t cycles = 0;          // descents that met a node of their own path again
   std::int64_t full = 0;            // descents that could not expand because the graph is full
   std::int32_t max_depth = 0;
@@ -64,14 +65,23 @@ struct Report {
   std::vector<float> q[2];         // first-play urgency where nothing was tried
   std::vector<std::int64_t> edge_visits;  // [n0, n1]
   std::vector<float> payoffs[2];          // [n0, n1]; nan where unvisited
+  bool has_proof = false;                 // with the solver:
+  bool proven = false;
+  float low[2] = {0.0f, 0.0f}, high[2] = {0.0f, 0.0f}, least[2] = {0.0f, 0.0f}, most[2] = {0.0f, 0.0f};
+  std::vector<float> lows[2], highs[2];   // [n0, n1], bounds of every edge
+  std::vector<std::int64_t> plies;        // [n0, n1], of proven edges; -1 elsewhere
+  std::vector<float> average[2];          // average strategies, where players mix
+  std::vector<float> gumbel[2];           // Gumbel numbers of this run, and visits before it
+  std::vector<std::int64_t> before[2];
 };
 
 class AnySearch {
  public:
   virtual ~AnySearch() = default;
 
-  // Starts a run on the present root: root noise is drawn anew from `seed`.
-  virtual void begin(std::uint64_t seed) = 0;
+  // Starts a run of so many simulations on the present root: what is random is drawn anew from `seed`. Unless `full`,
+  // the root is searched as any other node, without noise, temperature or forced playouts.
+  virtual void begin(std::uint64_t seed, std::int64_t simulations, bool full) = 0;
 
   // Descends until `leaves` leaves await evaluation, `simulations` descents were made, or nothing more can be
   // collected; returns the number of leaves.
@@ -95,6 +105,10 @@ class AnySearch {
   // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none.
   virtual bool advance(Joint joint) = 0;
 
+  // Whether the root's value is proven: nothing is left to search.
+  virtual bool proven() const = 0;
+  // Means of the squares of what came of each of the root's edges, [2, n0, n1]; nan where unvisited.
+  virtual std::vector<double> second_moments() const = 0;
   virtual SearchStats stats() const = 0;
   virtual Key root_key() const = 0;
   // Every position that it holds, as a pointer to its kind of Cursor.

@@ -63,6 +63,11 @@ class RulesDynamics {
     else return 1.0f;
   }
 
+  Stakes stakes(const Cursor& cursor) const {
+    if constexpr (requires { rules_->stakes(cursor); }) return rules_->stakes(cursor);
+    else return {};
+  }
+
   // The position in the orientation in which its node is stored.
   Cursor transform(const Cursor& cursor, int symmetry) const {
     if constexpr (HasSymmetries<R>) return rules_->transform(cursor, symmetry);
@@ -106,6 +111,7 @@ class LatentDynamics {
   }
   Key key(const Cursor&) const { return 0; }
   float remaining(const Cursor&) const { return 1.0f; }
+  Stakes stakes(const Cursor&) const { return {}; }
 
   // Legal actions of the root; empty: all.
   void set_root_legal(std::vector<Action> first, std::vector<Action> second) {

@@ -6,8 +6,8 @@
 
 namespace ramify {
 
-Graph::Graph(bool shared, std::uint32_t max_nodes, int threads)
-    : shared_(shared), locked_(threads > 1), max_nodes_(max_nodes ? max_nodes : std::numeric_limits<std::uint32_t>::max()) {
+Graph::Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras)
+    : shared_(shared), locked_(threads > 1), extras_(extras), max_nodes_(max_nodes ? max_nodes : std::numeric_limits<std::uint32_t>::max()) {
   for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_);
   clear();
 }
@@ -33,25 +33,29 @@ NodeId Graph::create(int thread, Key key) {
     count_.fetch_sub(1, std::memory_order_relaxed);
     return 0;
   }
-  const NodeId id = allocators_[static_cast<std::size_t>(thread)].allocate(kNodeWords);
+  const NodeId id = allocators_[static_cast<std::size_t>(thread)].allocate(node_words());
   Node* fresh = new (arena_.at<Node>(id)) Node{};
   fresh->key = key;
+  if (extras_.proofs) new (&proof(*fresh)) Proof{};
+  if (extras_.strategies) new (&mixing(*fresh)) Mixing{};
   return id;
-}
-
-NodeId Graph::share(int thread, Key key, bool& found) {
-  found = false;
-  if (!shared_) return create(thread, key);
-  found = true;
-  return table_.find_or_create(key, locked_, [&] {
-    found = false;
-    return create(thread, key);
-  });
 }
 
 void Graph::give_words(int thread, Node& node) {
   const std::uint32_t count = (acts(node.acting, 0) ? node.outcomes[0] : 0u) + (acts(node.acting, 1) ? node.outcomes[1] : 0u);
   node.words = allocators_[static_cast<std::size_t>(thread)].allocate(count);
+}
+
+void Graph::give_strategies(int thread, Node& node) {
+  const std::uint32_t size = strategy_words(node);
+  const Offset block = allocators_[static_cast<std::size_t>(thread)].allocate(size);
+  std::fill_n(arena_.at<float>(block), size, 0.0f);
+  mixing(node).block = block;
+}
+
+void Graph::bring_forward(Node& node, std::uint32_t place) const {
+  std::uint32_t* const all = words(node, node.chooser());
+  std::swap(all[node.opened], all[place]);
 }
 
 void Graph::settle_next(Node& node) const {
@@ -129,6 +133,11 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
         (acts(from.acting, 0) ? from.outcomes[0] : 0u) + (acts(from.acting, 1) ? from.outcomes[1] : 0u);
     std::memcpy(arena_.at<std::uint32_t>(to.words), old.arena_.at<std::uint32_t>(from.words), count * 4);
   }
+  std::memcpy(static_cast<void*>(&to + 1), &from + 1, (node_words() - kNodeWords) * 4);
+  if (extras_.strategies && mixing(from).block) {
+    give_strategies(0, to);
+    std::memcpy(strategies(to), old.strategies(from), strategy_words(from) * 4);
+  }
   if (from.opened) {
     const std::uint32_t size = Edges::words(edge_capacity(from.opened), from.rewarded, from.joint());
     to.edges = allocators_[0].allocate(size);
@@ -141,7 +150,7 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
 }
 
 NodeId Graph::compact(NodeId root) {
-  Graph fresh(shared_, 0, 1);
+  Graph fresh(shared_, 0, 1, extras_);
   std::vector<NodeId> queue;
   const NodeId new_root = fresh.move_node(*this, root, queue);
   std::vector<NodeId> moved{new_root};

@@ -76,7 +76,12 @@ class Table {
 
 class Graph {
  public:
-  Graph(bool shared, std::uint32_t max_nodes, int threads);
+  // What a node carries beside itself, for the settings that need it.
+  struct Extras {
+    bool proofs = false;
+    bool strategies = false;
+  };
+  Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras);
 
   Node& node(NodeId id) const { return *arena_.at<Node>(id); }
   NodeId terminal() const { return terminal_; }  // the one node of every finished game
@@ -87,6 +92,11 @@ class Graph {
     return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
   }
 
+  // Only with the extras of that name.
+  Proof& proof(const Node& node) const { return *extra<Proof>(node, kNodeWords); }
+  Mixing& mixing(const Node& node) const { return *extra<Mixing>(node, kNodeWords + (extras_.proofs ? kProofWords : 0)); }
+  float* strategies(const Node& node) const { return arena_.at<float>(mixing(node).block); }
+
   bool full() const { return count_.load(std::memory_order_relaxed) >= max_nodes_; }
   std::uint32_t count() const { return count_.load(std::memory_order_relaxed); }
   std::size_t bytes() const;
@@ -94,9 +104,24 @@ class Graph {
   // A node outside the table; 0 when the graph is full.
   NodeId create(int thread, Key key);
   // The node of that key, made if need be (`found` says which); 0 when there is none and the graph is full.
-  NodeId share(int thread, Key key, bool& found);
+  // A new one is given to `prepare` before anybody else can find it.
+  template <class Prepare>
+  NodeId share(int thread, Key key, bool& found, Prepare prepare) {
+    const auto make = [&] {
+      found = false;
+      const NodeId id = create(thread, key);
+      if (id) prepare(node(id));
+      return id;
+    };
+    found = true;
+    return shared_ ? table_.find_or_create(key, locked_, make) : make();
+  }
   // Room for the words of a node's outcomes, which the caller fills. Only for a node nobody else can select from yet.
   void give_words(int thread, Node& node);
+  // Room for the strategies of a joint node, zeroed.
+  void give_strategies(int thread, Node& node);
+  // Puts word `place`, which nobody has tried, into place `opened`: the next edge to try.
+  void bring_forward(Node& node, std::uint32_t place) const;
   // Puts the best word of those not tried into place `opened`.
   void settle_next(Node& node) const;
   // Makes the next untried edge of a single chooser (or the edge of `pair`, where both choose) a tried one with no
@@ -109,11 +134,20 @@ class Graph {
   NodeId compact(NodeId root);
 
  private:
+  // Extras lie behind their node, in the same block.
+  template <class T>
+  static T* extra(const Node& node, std::uint32_t words) {
+    return reinterpret_cast<T*>(const_cast<std::uint32_t*>(reinterpret_cast<const std::uint32_t*>(&node)) + words);
+  }
+  std::uint32_t node_words() const {
+    return kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0);
+  }
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
 
   bool shared_;
   bool locked_;
+  Extras extras_;
   std::uint32_t max_nodes_;
   Arena arena_;
   Table table_{arena_};

@@ -51,6 +51,25 @@ struct Node {
 static_assert(sizeof(Node) == 48);
 constexpr std::uint32_t kNodeWords = sizeof(Node) / 4;
 
+// What is proven of a node: bounds on each player's value, the players being perfect from here on. They only tighten.
+struct Proof {
+  float low[2];
+  float high[2];
+  float least[2];  // what the rules promise of the position, whatever is played: see Stakes
+  float most[2];
+  std::uint32_t plies;  // once proven: how long the game lasts then, at most
+  std::uint32_t unused;
+};
+constexpr std::uint32_t kProofWords = sizeof(Proof) / 4;
+
+// Where both choose by mixing: a block of two rows per player, with one number per outcome. See mixed.hpp.
+struct Mixing {
+  Offset block;
+  std::uint32_t rounds;  // updates made
+};
+constexpr std::uint32_t kMixingWords = sizeof(Mixing) / 4;
+constexpr std::uint32_t strategy_words(const Node& node) { return 2u * (node.outcomes[0] + std::uint32_t{node.outcomes[1]}); }
+
 // --- words -----------------------------------------------------------------------------------------------------------
 
 constexpr std::uint32_t kPriorBase = 3u << 28;  // float bits of 2^-31, the least prior that can be told from nothing

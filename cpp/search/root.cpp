@@ -1,5 +1,8 @@
 #include "search/root.hpp"
 
+#include "search/mixed.hpp"
+#include "search/solve.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -68,9 +71,9 @@ RootPriors read_priors(const Graph& graph, const Node& node) {
   return clean;
 }
 
-std::vector<double> dirichlet(Rng& rng, std::size_t n, double alpha) {
-  std::vector<double> sample(n);
-  for (double& x : sample) x = log_gamma_sample(rng, alpha);
+std::vector<double> dirichlet(Rng& rng, const std::vector<double>& alphas) {
+  std::vector<double> sample(alphas);
+  for (double& x : sample) x = log_gamma_sample(rng, x);
   const double top = *std::max_element(sample.begin(), sample.end());
   double sum = 0.0;
   for (double& x : sample) sum += x = std::exp(x - top);
@@ -78,12 +81,45 @@ std::vector<double> dirichlet(Rng& rng, std::size_t n, double alpha) {
   return sample;
 }
 
-void write_priors(const Graph& graph, const Settings& s, Node& root, const RootPriors& clean, Rng& rng) {
+namespace {
+
+// Every outcome the same parameter; or KataGo's shape, in which noise_alpha is the sum of all: half of it shared evenly,
+// half by how far the logarithm of a prior (not counted above 1 %) lies over the mean.
+std::vector<double> noise_alphas(const Settings& s, const std::vector<float>& priors) {
+  const std::size_t n = priors.size();
+  if (s.noise == Noise::kDirichlet) return std::vector<double>(n, s.noise_alpha);
+  std::vector<double> share(n);
+  double mean = 0.0, sum = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    share[i] = std::log(std::min(static_cast<double>(priors[i]), 0.01) + 1e-20);
+    mean += share[i] / static_cast<double>(n);
+  }
+  for (double& x : share) sum += x = std::max(0.0, x - mean);
+  for (double& x : share) {
+    const double even = 1.0 / static_cast<double>(n);
+    x = s.noise_alpha * (sum > 0.0 ? 0.5 * even + 0.5 * x / sum : even);
+  }
+  return share;
+}
+
+std::vector<float> tempered(std::vector<float> priors, double temperature) {
+  if (temperature == 1.0) return priors;
+  const float top = *std::max_element(priors.begin(), priors.end());
+  double sum = 0.0;
+  for (float& p : priors) sum += static_cast<double>(p = static_cast<float>(std::pow(static_cast<double>(p / top), 1.0 / temperature)));
+  for (float& p : priors) p = static_cast<float>(static_cast<double>(p) / sum);
+  return priors;
+}
+
+}  // namespace
+
+void write_priors(const Graph& graph, const Settings& s, Node& root, const RootPriors& clean, Rng* rng) {
   for (int player = 0; player < 2; ++player) {
     if (!acts(root.acting, player)) continue;
     std::vector<float> mixed = clean.priors[player];
-    if (s.noise_fraction > 0.0 && mixed.size() > 1) {
-      const std::vector<double> noise = dirichlet(rng, mixed.size(), s.noise_alpha);
+    if (rng) mixed = tempered(std::move(mixed), s.root_temperature);
+    if (rng && s.noise_fraction > 0.0 && mixed.size() > 1) {
+      const std::vector<double> noise = dirichlet(*rng, noise_alphas(s, mixed));
       for (std::size_t i = 0; i < mixed.size(); ++i)
         mixed[i] = static_cast<float>((1.0 - s.noise_fraction) * mixed[i] + s.noise_fraction * noise[i]);
     }
@@ -140,6 +176,37 @@ void report_edges(const Graph& graph, const Node& node, const Ranks (&rank)[2], 
   }
 }
 
+void report_proofs(const Graph& graph, const Settings& s, const Node& node, const Ranks (&rank)[2], Report& report) {
+  const Proof& proof = graph.proof(node);
+  report.has_proof = true;
+  report.proven = is_proven(proof);
+  const std::size_t n1 = node.outcomes[1], size = node.outcomes[0] * n1;
+  for (int p = 0; p < 2; ++p) {
+    report.low[p] = proof.low[p], report.high[p] = proof.high[p];
+    report.least[p] = proof.least[p], report.most[p] = proof.most[p];
+    report.lows[p].assign(size, proof.least[p]);
+    report.highs[p].assign(size, proof.most[p]);
+  }
+  report.plies.assign(size, -1);
+  if (!node.opened) return;
+  const Edges edges = graph.edges(node);
+  for (std::uint32_t e = 0; e < node.opened; ++e) {
+    const EdgeProof edge = edge_proof(graph, s, node, edges, e);
+    const auto [first, second] = outcome_pair(node, edges, e);
+    const std::size_t at = rank[0][first] * n1 + rank[1][second];
+    for (int p = 0; p < 2; ++p) report.lows[p][at] = edge.low[p], report.highs[p][at] = edge.high[p];
+    if (edge.proven) report.plies[at] = edge.plies;
+  }
+}
+
+void report_averages(const Graph& graph, const Node& node, const Ranks (&rank)[2], Report& report) {
+  for (int p = 0; p < 2; ++p) {
+    const std::vector<float> average = average_strategy(graph, node, p);
+    report.average[p].resize(average.size());
+    for (std::size_t i = 0; i < average.size(); ++i) report.average[p][rank[p][i]] = average[i];
+  }
+}
+
 }  // namespace
 
 Report make_report(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges,
@@ -156,6 +223,8 @@ Report make_report(const Graph& graph, const Settings& s, const Node& node, cons
   Ranks rank[2];
   report_outcomes(graph, s, node, ranges, to_actual, report, rank);
   report_edges(graph, node, rank, report);
+  if (s.solver) report_proofs(graph, s, node, rank, report);
+  if (mixes(s) && node.joint()) report_averages(graph, node, rank, report);
   return report;
 }
 

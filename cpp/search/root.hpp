@@ -25,11 +25,11 @@ struct RootPriors {
 // Reads priors back from the node's words, for a node that becomes the root.
 RootPriors read_priors(const Graph& graph, const Node& node);
 
-// Writes the clean priors, mixed with Dirichlet noise where asked for, into the root's words.
-void write_priors(const Graph& graph, const Settings& settings, Node& root, const RootPriors& clean, Rng& rng);
+// Writes the clean priors into the root's words; where there is noise, tempered and mixed with it as the settings say.
+void write_priors(const Graph& graph, const Settings& settings, Node& root, const RootPriors& clean, Rng* noise);
 
-// A sample of the symmetric Dirichlet distribution.
-std::vector<double> dirichlet(Rng& rng, std::size_t n, double alpha);
+// A sample of the Dirichlet distribution with these parameters.
+std::vector<double> dirichlet(Rng& rng, const std::vector<double>& alphas);
 
 // The node as seen from outside; `to_actual` maps stored actions to those of the position (null: they are the same).
 Report make_report(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges,

@@ -10,12 +10,16 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/thread_pool.hpp"
 #include "search/any_search.hpp"
 #include "search/backup.hpp"
+#include "search/gumbel.hpp"
+#include "search/mixed.hpp"
+#include "search/solve.hpp"
 #include "search/dynamics.hpp"
 #include "search/priors.hpp"
 #include "search/root.hpp"
@@ -31,22 +35,31 @@ class Search final : public AnySearch {
   Search(D dynamics, Cursor root, const Settings& settings, std::size_t observation_size)
       : dynamics_(std::move(dynamics)),
         settings_(settings),
-        graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads),
+        graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads, {settings.solver, mixes(settings)}),
         observation_size_(observation_size),
         root_cursor_(std::move(root)) {
     constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
     if (num_actions() > kMost)
       throw InvalidInput("a search can tell " + std::to_string(kMost) + " actions apart, not " +
                          std::to_string(num_actions()));
+    if (D::kLatent && settings.solver)
+      throw InvalidInput("solver needs the rules of a game: nothing can be proven in a learned model");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
+    zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
     new_root();
   }
 
-  void begin(std::uint64_t seed) override {
+  void begin(std::uint64_t seed, std::int64_t simulations, bool full) override {
     noise_ = Rng(seed, 0x6e6f697365);
-    for (auto& worker : workers_) worker->stats = SearchStats{};
+    for (auto& worker : workers_) {
+      worker->stats = SearchStats{};
+      worker->rng = Rng(seed, combine(0x6d6978, static_cast<std::uint64_t>(worker->index)));
+    }
     bounds_ = Bounds{};
+    full_ = full;
+    wanted_ = simulations;
+    for (Race& race : races_) race.clear();
     if (graph_.node(root_).status == Status::kReady) write_root_priors();
   }
 
@@ -60,6 +73,11 @@ class Search final : public AnySearch {
   std::vector<Joint> principal_variation() const override;
   bool advance(Joint joint) override;
   SearchStats stats() const override;
+  bool proven() const override {
+    const Node& root = graph_.node(root_);
+    return settings_.solver && load(root.status) == Status::kReady && is_proven(graph_.proof(root));
+  }
+  std::vector<double> second_moments() const override;
   Key root_key() const override { return dynamics_.key(root_cursor_); }
   bool needs_python() const override {
     if constexpr (requires { Cursor::kNeedsPython; }) return true;
@@ -114,6 +132,7 @@ class Search final : public AnySearch {
     std::vector<Action> actions;
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
+    Rng rng{0};
     SearchStats stats;
   };
 
@@ -129,18 +148,22 @@ class Search final : public AnySearch {
   void new_root() {
     graph_.clear();
     root_ = graph_.create(0, 0);
+    if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), dynamics_.stakes(root_cursor_), settings_.discount);
     root_priors_.clear();
     next_slot_ = 0;
   }
   void write_root_priors() {
-    if (settings_.noise_fraction > 0.0 || noised_) write_priors(graph_, settings_, graph_.node(root_), root_priors_, noise_);
-    noised_ = settings_.noise_fraction > 0.0;
+    const bool noised = full_ && (settings_.noise_fraction > 0.0 || settings_.root_temperature != 1.0);
+    if (noised || noised_) write_priors(graph_, settings_, graph_.node(root_), root_priors_, noised ? &noise_ : nullptr);
+    noised_ = noised;
   }
 
   // --- down ---
   Arrival descend_safely(Worker& worker);
   Arrival descend(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
+  Pick pick_edge(Worker& worker, const Node& node, const Ranges& ranges);
+  void begin_races(const Node& root);
   Turn take_turn(Worker& worker, Node& node);
   void hand_out(Worker& worker, std::int64_t wanted);
   void take_back(Worker& worker);
@@ -162,10 +185,12 @@ class Search final : public AnySearch {
   void fill_uniform(Node& node);
   void fill_priors(Worker& worker, const Leaf& leaf, const float* logits, int row);
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, const float* logits, int row);
-  void finish_leaf(Worker& worker, NodeId id, const float* values, const std::vector<Step>& path);
+  void finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values, const std::vector<Step>& path);
+  void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
   void tell_root(Worker& worker);
+  void revalue(Node& node, const Edges& edges);
   void cancel_step(const Step& step);
   void cancel_path(const std::vector<Step>& path);
   void cancel_collisions();
@@ -193,6 +218,10 @@ class Search final : public AnySearch {
   NodeId root_ = 0;
   RootPriors root_priors_;
   bool noised_ = false;
+  bool full_ = true;          // a full search: with noise, temperature and forced playouts at the root
+  std::int64_t wanted_ = 0;   // simulations of this run
+  bool zero_sum_ = false;
+  Race races_[2];
   Rng noise_{0};
   Bounds bounds_;
   std::mutex bounds_mutex_;

@@ -120,7 +120,7 @@ Pick select_single(const Graph& graph, const Settings& s, const Node& node, cons
   }
   if (node.opened < node.outcomes[player])
     best.offer(ordered(score_of(fpu, u, decode_prior(words[node.opened]), 0)), words[node.opened], kUntried);
-  Pick pick{best.index, 0, {0.0f, 0.0f}};
+  Pick pick{best.index, node.opened, {0.0f, 0.0f}};
   pick.fpu[player] = fpu;
   return pick;
 }
@@ -229,17 +229,60 @@ Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const
   for (int p = 0; p < 2; ++p)
     chosen[p] = select_outcome(graph, s, node, p, u, seen.of(p), ranges[p], pick.fpu[p]);
   pick.pair = make_pair_word(chosen[0], chosen[1]);
-  if (!node.opened) return pick;
-  const Edges edges = graph.edges(node);
-  for (std::uint32_t e = 0; e < node.opened; ++e)
-    if (edges.pair[e] == pick.pair) {
-      pick.edge = e;
-      break;
-    }
+  pick.edge = find_pair(graph, node, pick.pair);
   return pick;
 }
 
+// The outcome that is owed a visit, the one with the highest prior if there are several; kUntried: none.
+std::uint32_t owed(const Settings& s, const Node& node, const Tally* seen, const std::uint32_t* words, int player) {
+  std::uint32_t found = kUntried;
+  for (std::uint32_t i = 0; i < node.outcomes[player]; ++i) {
+    const double visits = seen[i].visits, prior = static_cast<double>(decode_prior(words[i]));
+    if (!seen[i].visits || visits * visits >= s.forced_playouts * prior * (node.visits - 1.0)) continue;
+    if (found == kUntried || words[i] > words[found]) found = i;
+  }
+  return found;
+}
+
 }  // namespace
+
+std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32_t pair) {
+  if (!node.opened) return kUntried;
+  const Edges edges = graph.edges(node);
+  for (std::uint32_t e = 0; e < node.opened; ++e)
+    if (edges.pair[e] == pair) return e;
+  return kUntried;
+}
+
+OutcomeCounts count_outcomes(const Graph& graph, const Settings& s, const Node& node, int player) {
+  const Tallies tallies(graph, s, node);
+  OutcomeCounts counts;
+  for (std::uint32_t i = 0; i < node.outcomes[player]; ++i) {
+    const Tally& tally = tallies.of(player)[i];
+    counts.visits.push_back(tally.visits);
+    counts.known.push_back(tally.weight > 0.0);
+    counts.values.push_back(tally.weight > 0.0 ? tally.sum / tally.weight : 0.0);
+  }
+  return counts;
+}
+
+Pick force(const Graph& graph, const Settings& s, const Node& node, Pick pick) {
+  const Tallies seen(graph, s, node);
+  if (!node.joint()) {
+    const int player = node.chooser();
+    const std::uint32_t place = owed(s, node, seen.of(player), graph.words(node, player), player);
+    if (place != kUntried) pick.edge = place;  // it was tried, so its place is its edge
+    return pick;
+  }
+  std::uint32_t chosen[2] = {pick.pair >> 16, pick.pair & 0xffffu};
+  for (int p = 0; p < 2; ++p) {
+    const std::uint32_t place = owed(s, node, seen.of(p), graph.words(node, p), p);
+    if (place != kUntried) chosen[p] = place;
+  }
+  pick.pair = make_pair_word(chosen[0], chosen[1]);
+  pick.edge = find_pair(graph, node, pick.pair);
+  return pick;
+}
 
 float first_play(const Settings& s, const Node& node, int player, double visited, const Range& range) {
   if (s.fpu == FirstPlay::kZero) return 0.0f;
@@ -300,7 +343,6 @@ void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {
 }
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges) {
-  if (settings.graph) refresh_edges(graph, settings, node);
   return node.joint() ? select_joint(graph, settings, node, ranges)
                       : select_single(graph, settings, node, ranges);
 }

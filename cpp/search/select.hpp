@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <vector>
 
 #include "search/graph.hpp"
 #include "search/settings.hpp"
@@ -20,10 +21,25 @@ using Ranges = Range[2];
 constexpr std::uint32_t kUntried = std::numeric_limits<std::uint32_t>::max();
 
 struct Pick {
-  std::uint32_t edge;  // index of a tried edge, or kUntried: open the next one (or `pair`, where both choose)
-  std::uint32_t pair;
+  std::uint32_t edge;  // index of a tried edge, or kUntried: open a new one
+  std::uint32_t pair;  // for a new edge where both choose: its outcomes; where one does: place of its word
   float fpu[2];  // what an untried edge counts as until its child has a value
 };
+
+// What is known of a player's outcomes, in the order of its words.
+struct OutcomeCounts {
+  std::vector<std::uint32_t> visits;
+  std::vector<double> values;  // 0 where unknown
+  std::vector<char> known;
+};
+OutcomeCounts count_outcomes(const Graph& graph, const Settings& settings, const Node& node, int player);
+
+// The edge of a pair of outcomes, where both choose; kUntried if there is none.
+std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32_t pair);
+
+// Root only: an outcome that has been tried, but less than sqrt(forced_playouts * prior * visits) times, is chosen in
+// place of what selection chose.
+Pick force(const Graph& graph, const Settings& settings, const Node& node, Pick pick);
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
 

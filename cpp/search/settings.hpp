@@ -8,6 +8,8 @@ namespace ramify {
 enum class ParentVisits : std::uint8_t { kNode, kEdges };
 enum class FirstPlay : std::uint8_t { kZero, kParent, kReduction };
 enum class OpponentWeights : std::uint8_t { kConditional, kPrior, kVisits, kBlended };
+enum class Selection : std::uint8_t { kPuct, kGumbel, kRegret, kExp3 };
+enum class Noise : std::uint8_t { kDirichlet, kShaped };
 enum class Normalize : std::uint8_t { kNone, kMinMax, kRemaining };
 
 struct Settings {
@@ -19,11 +21,22 @@ struct Settings {
   FirstPlay fpu = FirstPlay::kZero;
   OpponentWeights opponent_weights = OpponentWeights::kConditional;
   Normalize normalize = Normalize::kNone;
+  Selection selection = Selection::kPuct;
+  bool solver = false;
   bool graph = false;
   bool canonical = false;      // share nodes between symmetric positions as well
   bool short_circuit = false;  // do not descend into a shared child that is already searched deeper than this edge
+  double root_temperature = 1.0;
+  Noise noise = Noise::kDirichlet;
   double noise_alpha = 0.3;
   double noise_fraction = 0.0;
+  double forced_playouts = 0.0;  // KataGo's k: a root outcome is owed sqrt(k * prior * visits) visits once tried
+  int gumbel_considered = 16;
+  double gumbel_scale = 1.0;  // 0: no Gumbel noise, for play without chance
+  double gumbel_visit = 50.0;
+  double gumbel_value = 0.1;
+  bool gumbel_rescale = true;  // values of a node to [0, 1] before they are weighed
+  double exp3_exploration = 0.1;
   double max_in_flight = 0.25;  // leaves awaiting evaluation, as a share of the root's visits
   std::uint32_t max_nodes = 0;
   int threads = 1;

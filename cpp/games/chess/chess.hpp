@@ -103,6 +103,7 @@ class Chess {
   bool simultaneous() const { return false; }
   State initial(std::uint64_t) const { return start_; }
 
+  Stakes stakes(const State&) const { return zero_sum_stakes(1.0f); }
   Acting acting(const State& s) const { return s.reason ? kOver : s.position.black ? kSecond : kFirst; }
   int actions(const State& s, int player, Action* out) const {
     return acts(acting(s), player) ? chess::legal_actions(s.position, out) : 0;

@@ -120,6 +120,10 @@ class PyRat {
   Value::Dict fields(const State& s) const;
   State parse(const Value::Dict& parts) const;
   // The most that can still be won from here: the scale of values.
+  Stakes stakes(const State& s) const {
+    const float left = remaining(s);
+    return reward_ == pyrat::Reward::kCheese ? Stakes{{0.0f, 0.0f}, {left, left}, false} : zero_sum_stakes(left);
+  }
   float remaining(const State& s) const { return reward_ == pyrat::Reward::kWin ? 1.0f : static_cast<float>(s.left); }
   // The rewards that a position with these scores has paid.
   Rewards returns(const State& s) const;

@@ -17,7 +17,7 @@ template <class D>
 int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulations) {
   int collided = 0;
   const int before = static_cast<int>(worker.num_leaves);
-  while (static_cast<int>(worker.num_leaves) - before < leaves && simulations > 0) {
+  while (static_cast<int>(worker.num_leaves) - before < leaves && simulations > 0 && !proven()) {
     const Arrival arrival = descend_safely(worker);
     if (arrival == Arrival::kCollision) {
       // The visit stays on the path until the batch is collected, so that the next descent looks elsewhere.
@@ -108,7 +108,7 @@ void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, 
         NodeLock lock(parent, threaded());
         graph_.set_reward(worker.index, parent, leaf.path.back().edge, {rewards[0], rewards[1]});
       }
-    finish_leaf(worker, leaf.node, evaluation.values + 2 * r, leaf.path);
+    finish_leaf(worker, leaf.cursor, leaf.node, evaluation.values + 2 * r, leaf.path);
     ++worker.absorbed;  // what a later failure in this batch leaves alone
   }
 }

@@ -38,10 +38,47 @@ template <class D>
 std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
   Ranges ranges;
   set_ranges(worker.cursor, ranges);
-  const Pick pick = select(graph_, settings_, node, ranges);
+  const Pick pick = pick_edge(worker, node, ranges);
   if (graph_.full() && (pick.edge == kUntried || !(graph_.edges(node).child[pick.edge] & ~kPending)))
     return select_known(graph_, settings_, node, ranges);
-  return pick.edge == kUntried ? graph_.open(worker.index, node, pick.pair, pick.fpu) : pick.edge;
+  if (pick.edge != kUntried) return pick.edge;
+  if (!node.joint() && pick.pair != node.opened) graph_.bring_forward(node, pick.pair);
+  return graph_.open(worker.index, node, pick.pair, pick.fpu);
+}
+
+// The rule that the settings ask for, and what may overrule it.
+template <class D>
+Pick Search<D>::pick_edge(Worker& worker, const Node& node, const Ranges& ranges) {
+  const bool at_root = worker.path.empty();
+  if (settings_.graph) refresh_edges(graph_, settings_, node);
+  Pick pick;
+  if (settings_.selection == Selection::kGumbel) {
+    if (at_root) begin_races(node);
+    pick = select_gumbel(graph_, settings_, node, at_root ? races_ : nullptr);
+  } else if (mixes(settings_) && node.joint()) {
+    pick = sample_pair(graph_, settings_, node, worker.rng);
+  } else {
+    pick = select(graph_, settings_, node, ranges);
+    if (at_root && full_ && settings_.forced_playouts > 0.0) pick = force(graph_, settings_, node, pick);
+  }
+  return settings_.solver ? avoid_refuted(graph_, settings_, node, ranges, pick) : pick;
+}
+
+// Starts the players' races at the root, once a run.
+template <class D>
+void Search<D>::begin_races(const Node& root) {
+  const std::int64_t left = std::max<std::int64_t>(1, wanted_ - stats().simulations);
+  for (int p = 0; p < 2; ++p) {
+    if (races_[p].running() || root.outcomes[p] < 2) continue;
+    const OutcomeCounts counts = count_outcomes(graph_, settings_, root, p);
+    const std::uint32_t* words = graph_.words(root, p);
+    std::vector<std::uint32_t> before(root.outcomes[p]);
+    const auto& actions = root_priors_.actions[p];
+    for (std::uint32_t i = 0; i < root.outcomes[p]; ++i)
+      before[static_cast<std::size_t>(std::lower_bound(actions.begin(), actions.end(), word_action(words[i])) -
+                                      actions.begin())] = counts.visits[i];
+    races_[p].begin(settings_, actions, root_priors_.priors[p], std::move(before), left, noise_);
+  }
 }
 
 // Chooses an edge and counts the visit that is under way from now on.
@@ -65,7 +102,11 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
   const std::uint32_t known = graph_.edges(node).child[edge] & ~kPending;
   if (known) return known;  // another thread was faster
   bool found = false;
-  const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found);
+  Stakes stakes;
+  if (settings_.solver) stakes = dynamics_.stakes(worker.cursor);
+  const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found, [&](Node& fresh) {
+    if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount);
+  });
   if (!child) return 0;
   worker.stats.transpositions += found;
   graph_.set_reward(worker.index, node, edge, rewards);
@@ -88,6 +129,7 @@ void Search<D>::hand_out(Worker& worker, std::int64_t wanted) {
   Node& root = graph_.node(root_);
   if (load(root.status) != Status::kReady) return;
   worker.cursor = root_cursor_;
+  worker.path.clear();
   NodeLock lock(root, threaded());
   const double room = std::min(kMost, settings_.max_in_flight * root.visits / settings_.threads);
   for (std::int64_t left = std::min(wanted, static_cast<std::int64_t>(room)); left > 0; --left) {
@@ -176,6 +218,10 @@ typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::
   if (status != Status::kReady) {
     if (claim(node)) return Arrival::kLeaf;
     if (load(node.status) != Status::kReady) return Arrival::kCollision;
+  }
+  if (settings_.solver && is_proven(graph_.proof(node))) {
+    ++worker.stats.solved;
+    return Arrival::kDone;
   }
   if (settings_.graph && on_path(worker.path, child)) {  // keys should forbid it; a game's author may have erred
     ++worker.stats.cycles;

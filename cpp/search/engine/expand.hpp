@@ -59,14 +59,47 @@ void Search<D>::check_values(const float* values, int row) const {
       throw EvaluatorError("row " + std::to_string(row) + ": the value of player " + std::to_string(p) + " is not finite");
 }
 
+// Opens the edges that end the game, so that a proof need not wait for visits: all of them, or one that wins everything.
 template <class D>
-void Search<D>::finish_leaf(Worker& worker, NodeId id, const float* values, const std::vector<Step>& path) {
+void Search<D>::look_ahead(Worker& worker, const Cursor& cursor, Node& node) {
+  if (node.joint() || node.opened) return;
+  const int player = node.chooser();
+  std::uint32_t* words = graph_.words(node, player);
+  std::vector<std::pair<std::uint32_t, Rewards>> last;
+  for (std::uint32_t i = 0; i < node.outcomes[player]; ++i) {
+    Joint joint;
+    for (int p = 0; p < 2; ++p)
+      if (acts(node.acting, p)) joint.of[static_cast<std::size_t>(p)] = word_action(p == player ? words[i] : *graph_.words(node, p));
+    Cursor next = cursor;
+    const Rewards rewards = dynamics_.apply(next, joint);
+    if (dynamics_.acting(next) != kOver) continue;
+    const bool wins = rewards[static_cast<std::size_t>(player)] >= graph_.proof(node).most[player];
+    if (wins) last.clear();
+    last.emplace_back(words[i], rewards);
+    if (wins) break;
+  }
+  constexpr float kNothing[2] = {0.0f, 0.0f};
+  for (const auto& [word, rewards] : last) {
+    graph_.bring_forward(node, static_cast<std::uint32_t>(std::find(words, words + node.outcomes[player], word) - words));
+    const std::uint32_t edge = graph_.open(worker.index, node, 0, kNothing);
+    graph_.set_reward(worker.index, node, edge, rewards);
+    graph_.edges(node).child[edge] = graph_.terminal();
+    update_edge(graph_, settings_, graph_.edges(node), edge);
+  }
+  update_proof(graph_, settings_, node, zero_sum_);
+}
+
+template <class D>
+void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values,
+                            const std::vector<Step>& path) {
   Node& node = graph_.node(id);
+  node.visits = 1;
+  if (settings_.solver) look_ahead(worker, cursor, node);
   for (int p = 0; p < 2; ++p) {
     node.evaluation[p] = values[p];
-    store(node.value[p], values[p]);
+    store(node.value[p], settings_.solver ? clip(graph_.proof(node), p, values[p]) : values[p]);
   }
-  node.visits = 1;
+  if (mixes(settings_) && node.joint() && !graph_.mixing(node).block) graph_.give_strategies(worker.index, node);
   graph_.settle_next(node);
   if (id == root_) {
     if (!root_priors_.known()) root_priors_ = read_priors(graph_, node);
@@ -93,6 +126,7 @@ template <class D>
 void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   ++worker.stats.simulations;
   worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
+  bool news = settings_.solver;  // whether something more is proven of the child
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
     if (worker.saves_news && step + 1 == path.rend()) {
       worker.news.push_back(step->edge);
@@ -102,8 +136,19 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     NodeLock lock(node, threaded());
     const Edges edges = graph_.edges(node);
     take_news(edges, step->edge);
-    update_value(node, edges);
+    if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
+    if (news || (settings_.solver && settings_.graph)) news = update_proof(graph_, settings_, node, zero_sum_);
+    revalue(node, edges);
   }
+}
+
+// The node's value by its present edges, within what is proven.
+template <class D>
+void Search<D>::revalue(Node& node, const Edges& edges) {
+  if (mixes(settings_) && node.joint()) update_mixed_value(graph_, node, edges);
+  else update_value(node, edges);
+  if (!settings_.solver) return;
+  for (int p = 0; p < 2; ++p) store(node.value[p], clip(graph_.proof(node), p, node.value[p]));
 }
 
 // Brings the root what descents handed out together have found, with one look over its edges.
@@ -114,9 +159,13 @@ void Search<D>::tell_root(Worker& worker) {
   Node& root = graph_.node(root_);
   NodeLock lock(root, threaded());
   const Edges edges = graph_.edges(root);
-  for (const std::uint32_t edge : worker.news) take_news(edges, edge);
+  for (const std::uint32_t edge : worker.news) {
+    take_news(edges, edge);
+    if (mixes(settings_) && root.joint()) learn(graph_, settings_, root, edges, edge);
+  }
   worker.news.clear();
-  update_value(root, edges);
+  if (settings_.solver) update_proof(graph_, settings_, root, zero_sum_);
+  revalue(root, edges);
 }
 
 // Takes back a visit, and what values made of it in the meantime.
@@ -128,7 +177,7 @@ void Search<D>::cancel_step(const Step& step) {
   --edges.visits[step.edge];
   --node.visits;
   if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, edges, step.edge);
-  update_value(node, edges);
+  revalue(node, edges);
 }
 
 template <class D>

@@ -43,7 +43,61 @@ Report Search<D>::report(std::span<const Joint> path) const {
   if (settings_.graph) refresh_edges(graph_, settings_, *node);
   Ranges ranges;
   set_ranges(cursor, ranges);
-  return make_report(graph_, settings_, *node, ranges, dynamics_.to_actual(symmetry));
+  Report made = make_report(graph_, settings_, *node, ranges, dynamics_.to_actual(symmetry));
+  if (path.empty())
+    for (int p = 0; p < 2; ++p) {
+      made.gumbel[p] = races_[p].numbers();
+      made.before[p].assign(races_[p].before().begin(), races_[p].before().end());
+    }
+  return made;
+}
+
+// Mean squares of nodes, found once each: mean of (reward + discount * what came of the child)^2 over visits.
+template <class D>
+std::vector<double> Search<D>::second_moments() const {
+  std::unordered_map<NodeId, std::array<double, 2>> known{{graph_.terminal(), {0.0, 0.0}}};
+  const auto edge_square = [&](const Edges& edges, std::uint32_t e, int p) {
+    const NodeId id = edges.child[e] & ~kPending;
+    const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][e]) : 0.0, g = settings_.discount;
+    return reward * reward + 2.0 * reward * g * static_cast<double>(graph_.node(id).value[p]) +
+           g * g * known.at(id)[static_cast<std::size_t>(p)];
+  };
+  std::vector<NodeId> stack{root_};
+  while (!stack.empty()) {  // children first
+    const NodeId id = stack.back();
+    const Node& node = graph_.node(id);
+    const Edges edges = node.opened ? graph_.edges(node) : Edges{};
+    const std::size_t size = stack.size();
+    for (std::uint32_t e = 0; e < node.opened; ++e)
+      if (!(edges.child[e] & kPending) && !known.count(edges.child[e])) stack.push_back(edges.child[e]);
+    if (stack.size() > size) continue;
+    stack.pop_back();
+    std::array<double, 2> squares;
+    for (int p = 0; p < 2; ++p) {
+      double sum = static_cast<double>(node.evaluation[p]) * static_cast<double>(node.evaluation[p]), visits = 1.0;
+      for (std::uint32_t e = 0; e < node.opened; ++e)
+        if (!(edges.child[e] & kPending)) sum += edges.visits[e] * edge_square(edges, e, p), visits += edges.visits[e];
+      squares[static_cast<std::size_t>(p)] = sum / visits;
+    }
+    known.emplace(id, squares);
+  }
+  const Report shape = report({});
+  const Node& root = graph_.node(root_);
+  const std::size_t n1 = shape.actions[1].size(), cells = shape.actions[0].size() * n1;
+  std::vector<double> moments(2 * cells, std::nan(""));
+  for (std::uint32_t e = 0; e < root.opened; ++e) {
+    const Edges edges = graph_.edges(root);
+    if (edges.child[e] & kPending || !edges.visits[e]) continue;
+    const Joint joint = joint_of(root, e, 0);
+    std::size_t at = 0;
+    for (int p = 0; p < 2; ++p) {
+      const auto& list = shape.actions[p];
+      const auto place = std::lower_bound(list.begin(), list.end(), joint[p]) - list.begin();
+      at = at * (p ? n1 : 1) + static_cast<std::size_t>(place);
+    }
+    for (int p = 0; p < 2; ++p) moments[static_cast<std::size_t>(p) * cells + at] = edge_square(edges, e, p);
+  }
+  return moments;
 }
 
 template <class D>

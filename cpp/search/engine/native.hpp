@@ -33,16 +33,15 @@ void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator
   fill_uniform(node);
   float values[2] = {0.0f, 0.0f};
   if constexpr (D::kLatent) node.key = static_cast<Key>(next_slot_++);
-  else if (evaluator.rollouts > 0) {
-    try {
-      roll_out(worker, evaluator, values);
-    } catch (...) {  // a game written in Python may raise: then the descent is undone
-      cancel_path(worker.path);
-      store(node.status, Status::kNew);
-      throw;
-    }
+  try {
+    if constexpr (!D::kLatent)
+      if (evaluator.rollouts > 0) roll_out(worker, evaluator, values);
+    finish_leaf(worker, worker.cursor, worker.node, values, worker.path);
+  } catch (...) {  // a game written in Python may raise: then the descent is undone
+    cancel_path(worker.path);
+    store(node.status, Status::kNew);
+    throw;
   }
-  finish_leaf(worker, worker.node, values, worker.path);
 }
 
 // One descent, or in threads as many as the root hands out at once, but no more than `most`; returns how many counted.
@@ -53,6 +52,7 @@ std::int64_t Search<D>::run_some(Worker& worker, const NativeEvaluator& evaluato
   worker.saves_news = !worker.handed.empty();
   try {
     do {
+      if (proven()) break;
       const Arrival arrival = descend_safely(worker);
       if (arrival == Arrival::kCollision) {  // only between threads: somebody else's leaf
         ++worker.stats.collisions;
@@ -68,6 +68,7 @@ std::int64_t Search<D>::run_some(Worker& worker, const NativeEvaluator& evaluato
     tell_root(worker);
     throw;
   }
+  take_back(worker);  // of a root that was proven meanwhile
   tell_root(worker);
   return counted;
 }
@@ -82,8 +83,10 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
     do {  // at least once: a run that is late already still makes progress
       const std::int64_t share = std::min(kShare, left.fetch_sub(kShare));
       if (share <= 0) return;
-      for (std::int64_t left_here = share; left_here > 0;) left_here -= run_some(worker, evaluator, left_here);
-      done.fetch_add(share);
+      std::int64_t here = 0;
+      while (here < share && !proven()) here += run_some(worker, evaluator, share - here);
+      done.fetch_add(here);
+      if (here < share) return;
     } while (Clock::now() < deadline);
   });
   return done.load();

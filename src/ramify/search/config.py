@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 
 class SearchConfig(BaseModel):
@@ -30,15 +30,34 @@ class SearchConfig(BaseModel):
         description="how a simultaneous player weighs the other's responses (options D, A, B, C)",
     )
     normalize: Literal["none", "minmax", "remaining"] = Field("none", description="scale of values in selection")
-    selection: Literal["puct"] = Field("puct", description="selection rule")
+    selection: Literal["puct", "gumbel", "regret", "exp3"] = Field(
+        "puct",
+        description="selection rule; regret and exp3 where both players choose at once, PUCT elsewhere",
+    )
+    solver: bool = Field(False, description="carry proofs from finished games to the root; stop when it is proven")
 
     graph: bool = Field(False, description="share nodes between equal positions")
     canonical: bool = Field(False, description="with graph: share nodes between symmetric positions too")
     short_circuit: bool = Field(False, description="with graph: do not descend into a child known better than the edge")
     max_nodes: int | None = Field(None, ge=1, le=2**31, description="bound on the graph; when full it stops growing")
 
-    noise_alpha: float = Field(0.3, gt=0, description="shape of the Dirichlet noise at the root")
+    root_temperature: float = Field(1.0, gt=0, description="of the root's priors, before noise; above 1 is flatter")
+    noise: Literal["dirichlet", "shaped"] = Field(
+        "dirichlet", description="the same alpha for every outcome, or a total alpha shared as KataGo shares it"
+    )
+    noise_alpha: float = Field(0.3, gt=0, description="shape of the Dirichlet noise at the root; shaped: its total")
     noise_fraction: float = Field(0.0, ge=0, le=1, description="share of noise in the root's priors")
+    forced_playouts: float = Field(
+        0.0, ge=0, description="an outcome of the root, once tried, is owed sqrt(this * prior * visits) visits"
+    )
+    fast_simulations: int | None = Field(None, ge=1, description="simulations of run(state, fast=True)")
+
+    gumbel_considered: int = Field(16, ge=1, description="outcomes of the root that Gumbel search compares")
+    gumbel_scale: float = Field(1.0, ge=0, description="size of the Gumbel noise; 0: play without chance")
+    gumbel_visit: float = Field(50.0, ge=0, description="values weigh (this + most visits) * gumbel_value")
+    gumbel_value: float = Field(0.1, ge=0, description="see gumbel_visit; 1.0 is usual without gumbel_rescale")
+    gumbel_rescale: bool = Field(True, description="a node's values to the range 0 to 1 before they are weighed")
+    exp3_exploration: float = Field(0.1, gt=0, le=1, description="share of even play under exp3")
 
     batch: int = Field(1, ge=1, le=65536, description="leaves of one search evaluated together")
     max_in_flight: float = Field(0.25, gt=0, le=1, description="bound on those leaves, as a share of the root's visits")
@@ -49,6 +68,14 @@ class SearchConfig(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise ValueError(_explain(error)) from None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.selection == "gumbel":
+            for name, neutral in (("noise_fraction", 0.0), ("forced_playouts", 0.0), ("root_temperature", 1.0)):
+                if getattr(self, name) != neutral:
+                    raise ValueError(f"gumbel selection has noise of its own: leave {name} at {neutral}")
+        return self
 
     @field_validator("simulations", "batch", "threads", "max_nodes", "max_evaluations", mode="before")
     @classmethod
@@ -71,6 +98,8 @@ def _explain(error: ValidationError) -> str:
             close = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             lines.append(f"there is no search setting {name!r}{hint}")
+        elif not problem["loc"]:
+            lines.append("search settings: " + problem["msg"].removeprefix("Value error, "))
         else:
             text = problem["msg"].removeprefix("Value error, ")
             lines.append(f"search setting {name}={problem['input']!r}: {text[0].lower()}{text[1:]}")

@@ -112,9 +112,11 @@ class Searcher:
         self._runs = 0
         self._generation = 0
 
-    def run(self, state: State, progress: Progress | None = None) -> SearchResult:
+    def run(self, state: State, progress: Progress | None = None, *, fast: bool = False) -> SearchResult:
         """Search from ``state`` within the config's limits. Ctrl-C ends it early with what was found so far.
 
+        ``fast``: a cheap search (playout-cap randomisation) of ``fast_simulations``, without root noise, root
+        temperature and forced playouts.
         ``progress`` is called with the statistics so far before every batch (inside the core: about 20 times a second).
         """
         self._check(state)
@@ -125,8 +127,13 @@ class Searcher:
             self._root = state.copy()
             self._source.begin([self._root])
         self._generation += 1
-        search, budget = self._search, Budget(self.config)
-        search.begin(self._next_seed())
+        config = self.config
+        if fast:
+            if config.fast_simulations is None:
+                raise ValueError("run(fast=True) needs the search setting fast_simulations")
+            config = config.replace(simulations=config.fast_simulations)
+        search, budget = self._search, Budget(config)
+        search.begin(self._next_seed(), budget.config.simulations, not fast)
         interrupted = False
         try:
             if wants_trace(self.config):
@@ -154,7 +161,7 @@ class Searcher:
         searches = [self._source.new_search(state, config) for state in states]
         self._source.begin(states)
         for search in searches:
-            search.begin(self._next_seed())
+            search.begin(self._next_seed(), config.simulations)
         budget = Budget(config)
         group = _core.Group(self.config.threads)
         interrupted = False
@@ -228,6 +235,8 @@ class Searcher:
 
     def _left(self, search: _core.Search, budget: Budget) -> int:
         """Simulations to make before the next look at the budget; 0: none is left."""
+        if search.proven:
+            return 0
         stats = search.stats
         left = budget.simulations(stats)
         if not left or not self.config.stop_early:

@@ -1,0 +1,131 @@
+#include "search/gumbel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ramify {
+namespace {
+
+// What is added to the logits: the weighed values of all outcomes. Those never tried count as a mix of the evaluation
+// and the values of the others.
+std::vector<double> weighed_values(const Settings& s, const Node& node, int player, const std::uint32_t* words,
+                                   const OutcomeCounts& counts) {
+  const std::size_t n = counts.visits.size();
+  double all = 0.0, mass = 0.0, sum = 0.0;
+  std::uint32_t most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    all += counts.visits[i];
+    most = std::max(most, counts.visits[i]);
+    if (!counts.known[i]) continue;
+    const auto prior = static_cast<double>(decode_prior(words[i]));
+    mass += prior;
+    sum += prior * counts.values[i];
+  }
+  const auto evaluation = static_cast<double>(node.evaluation[player]);
+  const double mixed = mass > 0.0 ? (evaluation + all * sum / mass) / (1.0 + all) : evaluation;
+  std::vector<double> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = counts.known[i] ? counts.values[i] : mixed;
+  if (s.gumbel_rescale) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const double least = *low, width = std::max(*high - *low, 1e-8);
+    for (double& value : values) value = (value - least) / width;
+  }
+  for (double& value : values) value *= (s.gumbel_visit + most) * s.gumbel_value;
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> visit_schedule(int considered, std::int64_t visits) {
+  std::vector<std::uint32_t> schedule;
+  if (considered <= 1) {
+    for (std::int64_t i = 0; i < visits; ++i) schedule.push_back(static_cast<std::uint32_t>(i));
+    return schedule;
+  }
+  const int phases = static_cast<int>(std::ceil(std::log2(considered)));
+  std::uint32_t made = 0;
+  for (int left = considered; static_cast<std::int64_t>(schedule.size()) < visits; left = std::max(2, left / 2)) {
+    const std::int64_t rounds = std::max<std::int64_t>(1, visits / (static_cast<std::int64_t>(phases) * left));
+    for (std::int64_t round = 0; round < rounds; ++round, ++made)
+      schedule.insert(schedule.end(), static_cast<std::size_t>(left), made);
+  }
+  schedule.resize(static_cast<std::size_t>(visits));
+  return schedule;
+}
+
+void Race::begin(const Settings& s, std::vector<Action> actions, const std::vector<float>& priors,
+                 std::vector<std::uint32_t> visits_before, std::int64_t visits, Rng& rng) {
+  actions_ = std::move(actions);
+  before_ = std::move(visits_before);
+  gumbel_.clear();
+  logits_.clear();
+  for (const float prior : priors) {
+    logits_.push_back(std::log(std::max(prior, 1e-30f)));
+    const double uniform = std::max(rng.uniform(), 1e-300);
+    gumbel_.push_back(static_cast<float>(-s.gumbel_scale * std::log(-std::log(uniform))));
+  }
+  const auto most = std::min<std::int64_t>({s.gumbel_considered, static_cast<std::int64_t>(actions_.size()), visits});
+  schedule_ = visit_schedule(static_cast<int>(std::max<std::int64_t>(1, most)), std::max<std::int64_t>(1, visits));
+}
+
+std::uint32_t Race::choose(const Settings& s, const Node& node, int player, const std::uint32_t* words,
+                           const OutcomeCounts& counts) const {
+  const std::vector<double> weighed = weighed_values(s, node, player, words, counts);
+  const auto place_of = [&](std::uint32_t i) {
+    return static_cast<std::size_t>(std::lower_bound(actions_.begin(), actions_.end(), word_action(words[i])) -
+                                    actions_.begin());
+  };
+  std::int64_t made = 0;
+  for (std::uint32_t i = 0; i < counts.visits.size(); ++i) made += counts.visits[i] - before_[place_of(i)];
+  const std::uint32_t wanted = schedule_[std::min(static_cast<std::size_t>(made), schedule_.size() - 1)];
+  std::uint32_t best = kUntried;
+  double top = -HUGE_VAL;
+  for (std::uint32_t i = 0; i < counts.visits.size(); ++i) {
+    const std::size_t place = place_of(i);
+    if (counts.visits[i] - before_[place] != wanted) continue;
+    const double score = static_cast<double>(gumbel_[place]) + static_cast<double>(logits_[place]) + weighed[i];
+    if (score > top || (score == top && words[i] > words[best])) best = i, top = score;
+  }
+  return best != kUntried ? best : choose_interior(s, node, player, words, counts);
+}
+
+std::uint32_t choose_interior(const Settings& s, const Node& node, int player, const std::uint32_t* words,
+                              const OutcomeCounts& counts) {
+  std::vector<double> policy = weighed_values(s, node, player, words, counts);
+  double all = 1.0, top = -HUGE_VAL, sum = 0.0;
+  for (std::size_t i = 0; i < policy.size(); ++i) {
+    policy[i] += std::log(static_cast<double>(decode_prior(words[i])));
+    top = std::max(top, policy[i]);
+    all += counts.visits[i];
+  }
+  for (double& p : policy) sum += p = std::exp(p - top);
+  std::uint32_t best = 0;
+  double highest = -HUGE_VAL;
+  for (std::uint32_t i = 0; i < policy.size(); ++i) {
+    const double score = policy[i] / sum - counts.visits[i] / all;
+    if (score > highest || (score == highest && words[i] > words[best])) best = i, highest = score;
+  }
+  return best;
+}
+
+Pick select_gumbel(const Graph& graph, const Settings& s, const Node& node, const Race* races) {
+  std::uint32_t chosen[2] = {0, 0};
+  for (int p = 0; p < 2; ++p) {
+    if (node.outcomes[p] < 2) continue;
+    const std::uint32_t* words = graph.words(node, p);
+    const OutcomeCounts counts = count_outcomes(graph, s, node, p);
+    chosen[p] = races && races[p].running() ? races[p].choose(s, node, p, words, counts)
+                                            : choose_interior(s, node, p, words, counts);
+  }
+  Pick pick{kUntried, 0, {node.evaluation[0], node.evaluation[1]}};
+  if (node.joint()) {
+    pick.pair = make_pair_word(chosen[0], chosen[1]);
+    pick.edge = find_pair(graph, node, pick.pair);
+  } else {
+    pick.pair = chosen[node.chooser()];
+    if (pick.pair < node.opened) pick.edge = pick.pair;
+  }
+  return pick;
+}
+
+}  // namespace ramify

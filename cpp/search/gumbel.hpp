@@ -1,0 +1,50 @@
+// Gumbel search: at the root a few outcomes, drawn without replacement, are compared by sequential halving; below it
+// visits follow an improved policy. docs/methods/gumbel.md derives it; every player who chooses has a race of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "search/graph.hpp"
+#include "search/root.hpp"
+#include "search/select.hpp"
+#include "search/settings.hpp"
+
+namespace ramify {
+
+// The visits that an outcome must have to be chosen, for each visit of a race of `considered` outcomes.
+std::vector<std::uint32_t> visit_schedule(int considered, std::int64_t visits);
+
+// One player's race at the root.
+class Race {
+ public:
+  // Draws the Gumbel numbers of outcomes with these clean priors (in the order of `actions`, ascending).
+  void begin(const Settings& settings, std::vector<Action> actions, const std::vector<float>& priors,
+             std::vector<std::uint32_t> visits_before, std::int64_t visits, Rng& rng);
+  bool running() const { return !actions_.empty(); }
+  void clear() { *this = {}; }
+
+  const std::vector<Action>& actions() const { return actions_; }
+  const std::vector<float>& numbers() const { return gumbel_; }
+  const std::vector<std::uint32_t>& before() const { return before_; }
+
+  // The word to visit next.
+  std::uint32_t choose(const Settings& settings, const Node& node, int player, const std::uint32_t* words,
+                       const OutcomeCounts& counts) const;
+
+ private:
+  std::vector<Action> actions_;
+  std::vector<float> gumbel_, logits_;
+  std::vector<std::uint32_t> before_;  // visits that a graph kept from earlier brings along
+  std::vector<std::uint32_t> schedule_;
+};
+
+// Below the root: the word that the improved policy has visited least, for its weight.
+std::uint32_t choose_interior(const Settings& settings, const Node& node, int player, const std::uint32_t* words,
+                              const OutcomeCounts& counts);
+
+// The edge to take, by both players' races at the root and by the improved policies below it (races null).
+Pick select_gumbel(const Graph& graph, const Settings& settings, const Node& node, const Race* races);
+
+}  // namespace ramify
