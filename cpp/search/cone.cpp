@@ -1,7 +1,6 @@
 #include "search/cone.hpp"
 
 #include <bit>
-#include <string>
 
 #include "base/error.hpp"
 
@@ -19,18 +18,21 @@ void Cone::cut_plane(std::span<const double> normal, double tolerance) {
 
 // A face of two rays touches at least size - 2 half-spaces (fewer by the planes cut, which have no bit), and no third
 // ray touches all of them.
-bool Cone::neighbours(int a, int b) const {
+bool Cone::neighbours(int a, int b) {
   const Touched common = touched(a) & touched(b);
   if (std::popcount(common) < size_ - 2 - planes_) return false;
   for (int k = 0; k < count(); ++k)
-    if ((touched(k) & common) == common && k != a && k != b) return false;
+    if ((touched(k) & common) == common && k != a && k != b) {
+      looks_ += k;
+      return false;
+    }
+  looks_ += count();
   return true;
 }
 
 void Cone::join(int inner, int outer, double inner_slack, double outer_slack, Touched bit, Cone& next) const {
-  if (next.count() >= kMaxRays)
-    throw InvalidInput("more than " + std::to_string(kMaxRays) +
-                       " extreme strategies: too many to list; leave out outcomes, or in a constant-sum game "
+  if (next.count() >= kMaxRays || looks_ > kMaxLooks)
+    throw InvalidInput("too many extreme strategies to list; leave out outcomes, or in a constant-sum game "
                        "choose \"any\"");
   const auto a = ray(inner), b = ray(outer);
   const std::size_t start = next.rays_.size();
@@ -49,6 +51,7 @@ void Cone::cut(std::span<const double> normal, Touched bit, double tolerance) {
   std::vector<int> inside, outside;
   Cone next(size_, weighed_);
   next.planes_ = planes_;
+  next.looks_ = looks_;
   for (int k = 0; k < count(); ++k) {
     double slack = 0.0;
     for (int i = 0; i < size_; ++i) slack += normal[i] * ray(k)[i];
@@ -66,6 +69,7 @@ void Cone::cut(std::span<const double> normal, Touched bit, double tolerance) {
     for (const int b : outside)
       if (neighbours(a, b))
         join(a, b, slacks[a], slacks[b], bit, next);
+  next.looks_ = looks_;
   *this = std::move(next);
 }
 

@@ -11,7 +11,9 @@
 
 namespace ramify {
 
-inline constexpr int kMaxRays = 20000;  // more are refused: the work grows with their square
+// More are refused: more rays at once, or more looks at a ray to find neighbours (some tenths of a second).
+inline constexpr int kMaxRays = 20000;
+inline constexpr std::int64_t kMaxLooks = 500'000'000;
 
 class Cone {
  public:
@@ -35,10 +37,11 @@ class Cone {
 
  private:
   void cut(std::span<const double> normal, Touched bit, double tolerance);
-  bool neighbours(int a, int b) const;
+  bool neighbours(int a, int b);
   void join(int inner, int outer, double inner_slack, double outer_slack, Touched bit, Cone& next) const;
 
   int size_, weighed_, planes_ = 0;
+  std::int64_t looks_ = 0;
   std::vector<double> rays_;
   std::vector<Touched> touched_;
 };

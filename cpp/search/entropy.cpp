@@ -48,7 +48,7 @@ class Barrier {
       if (centre[i] > 1e-12) take(centre[i], along, [&](const Vector& d) { return d[i]; });
     coordinates_ = at_centre_.size();
     for (const Vector& row : constraints)
-      if (const double slack = dot(row, centre); slack > 1e-9)
+      if (const double slack = dot(row, centre); slack > 1e-13)
         take(slack, along, [&](const Vector& d) { return dot(row, d); });
   }
 

@@ -218,12 +218,15 @@ void solve_constant_sum(const MatrixGame& game, Choose choose, bool all, const P
   const Face rows = optimal_face(table, found.x, found.y, solved.value);
   const Face columns = optimal_face(table.transposed(-1.0), found.y, found.x, -solved.value);
   found.unique = rows.vertices.size() == 1 && columns.vertices.size() == 1;
-  if (choose == Choose::kCentroid) {
-    found.x = centroid(rows.vertices);
-    found.y = centroid(columns.vertices);
-  } else if (choose == Choose::kEntropy) {
+  if (choose == Choose::kEntropy) {
     found.x = maximum_entropy(rows.vertices, rows.constraints);
     found.y = maximum_entropy(columns.vertices, columns.constraints);
+    settle(game, found);
+  }
+  // Where payoffs differ by a billion times, the way to maximum entropy can lose what the vertices keep: the centroid.
+  if (choose == Choose::kCentroid || found.gap > 4.0 * table.tolerance * table.span) {
+    found.x = centroid(rows.vertices);
+    found.y = centroid(columns.vertices);
   }
   if (all) found.extremes = all_pairs(rows.vertices, columns.vertices);
   settle(game, found);

@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 namespace ramify {
 namespace {
 
-constexpr double kReduced = 1e-12;  // a reduced cost above -kReduced does not improve
-constexpr double kPivot = 1e-10;    // the least pivot; entries of a fresh tableau lie in [1, 2]
-constexpr double kGap = 1e-13;      // a larger gap, on payoffs of span 1, is worth solving the final basis anew
-constexpr int kSmall = 32;          // the largest game that lives on the stack
+constexpr double kGap = 1e-13;  // a larger gap, on payoffs of span 1, is worth solving the final basis anew
+constexpr int kSmall = 32;      // the largest game that lives on the stack
+
+// What counts as 0 in a tableau whose first entries lie in [1, 2].
+template <class Real>
+struct Zero {
+  static constexpr Real kUnit = std::numeric_limits<Real>::epsilon();
+  static constexpr Real kReduced = 4096 * kUnit;  // a reduced cost above -kReduced does not improve
+  static constexpr Real kPivot = 65536 * kUnit;   // the least pivot
+  static constexpr Real kRatio = 64 * kUnit;      // rows whose ratios are closer tie
+};
 
 // Room for `size` values: on the stack when they are few.
 template <class T, int kRoom>
@@ -33,12 +41,13 @@ class Buffer {
 // max sum q subject to M q <= 1, q >= 0, for M with entries in [1, 2]. Each row says
 //   basic = right side - sum over columns of entry * nonbasic,
 // and pivoting exchanges the variables of one row and one column in place. Variables below n0 are slacks of rows.
+template <class Real>
 class Tableau {
  public:
   Tableau(const double* payoffs, int n0, int n1, double low, double span)
       : n0_(n0), n1_(n1), width_(n1 + 1), entry_((n0 + 1) * (n1 + 1)), basic_(n0), nonbasic_(n1) {
     for (int i = 0; i < n0; ++i) {
-      for (int j = 0; j < n1; ++j) at(i, j) = 1.0 + (payoffs[i * n1 + j] - low) / span;
+      for (int j = 0; j < n1; ++j) at(i, j) = Real(1) + (Real(payoffs[i * n1 + j]) - Real(low)) / Real(span);
       at(i, n1) = 1.0;
       basic_[i] = i;
     }
@@ -59,9 +68,9 @@ class Tableau {
       if (column < 0) return;
       const int row = leaving(column, careful);
       if (row < 0) return;  // impossible on exact numbers: the feasible set is bounded
-      const double before = at(n0_, n1_);
+      const Real before = at(n0_, n1_);
       pivot(row, column);
-      stalled = at(n0_, n1_) > before + kReduced ? 0 : stalled + 1;
+      stalled = at(n0_, n1_) > before + Zero<Real>::kReduced ? 0 : stalled + 1;
     }
   }
 
@@ -70,21 +79,21 @@ class Tableau {
     std::fill(x, x + n0_, 0.0);
     std::fill(y, y + n1_, 0.0);
     for (int j = 0; j < n1_; ++j)
-      if (nonbasic_[j] < n0_) x[nonbasic_[j]] = at(n0_, j);
+      if (nonbasic_[j] < n0_) x[nonbasic_[j]] = static_cast<double>(at(n0_, j));
     for (int i = 0; i < n0_; ++i)
-      if (basic_[i] >= n0_) y[basic_[i] - n0_] = at(i, n1_);
+      if (basic_[i] >= n0_) y[basic_[i] - n0_] = static_cast<double>(at(i, n1_));
     if (anew) refine(payoffs, low, span, x, y);
     normalise(x, n0_);
     normalise(y, n1_);
   }
 
  private:
-  double& at(int i, int j) { return entry_[i * width_ + j]; }
+  Real& at(int i, int j) { return entry_[i * width_ + j]; }
 
   int entering(bool careful) {
     int best = -1;
     for (int j = 0; j < n1_; ++j) {
-      if (at(n0_, j) >= -kReduced) continue;
+      if (at(n0_, j) >= -Zero<Real>::kReduced) continue;
       if (best < 0 || (careful ? nonbasic_[j] < nonbasic_[best] : at(n0_, j) < at(n0_, best))) best = j;
     }
     return best;
@@ -92,12 +101,12 @@ class Tableau {
 
   int leaving(int column, bool careful) {
     int best = -1;
-    double least = 0.0;
+    Real least = 0;
     for (int i = 0; i < n0_; ++i) {
-      const double entry = at(i, column);
-      if (entry <= kPivot) continue;
-      const double ratio = std::max(at(i, n1_), 0.0) / entry;
-      const bool ties = best >= 0 && std::abs(ratio - least) <= 1e-14;
+      const Real entry = at(i, column);
+      if (entry <= Zero<Real>::kPivot) continue;
+      const Real ratio = std::max(at(i, n1_), Real(0)) / entry;
+      const bool ties = best >= 0 && std::abs(ratio - least) <= Zero<Real>::kRatio;
       const bool wins = ties && (careful ? basic_[i] < basic_[best] : entry > at(best, column));
       if (best < 0 || (ties ? wins : ratio < least)) best = i, least = ratio;
     }
@@ -105,16 +114,16 @@ class Tableau {
   }
 
   void pivot(int row, int column) {
-    double* chosen = &at(row, 0);
-    const double inverse = 1.0 / chosen[column];
+    Real* chosen = &at(row, 0);
+    const Real inverse = 1 / chosen[column];
     for (int j = 0; j < width_; ++j) chosen[j] *= inverse;
     chosen[column] = inverse;
     for (int i = 0; i <= n0_; ++i) {
       if (i == row) continue;
-      double* other = &at(i, 0);
-      const double factor = other[column];
-      if (factor == 0.0) continue;
-      other[column] = 0.0;
+      Real* other = &at(i, 0);
+      const Real factor = other[column];
+      if (factor == 0) continue;
+      other[column] = 0;
       for (int j = 0; j < width_; ++j) other[j] -= factor * chosen[j];
     }
     std::swap(basic_[row], nonbasic_[column]);
@@ -170,7 +179,7 @@ class Tableau {
   }
 
   int n0_, n1_, width_;
-  Buffer<double, (kSmall + 1) * (kSmall + 1)> entry_;
+  Buffer<Real, (kSmall + 1) * (kSmall + 1)> entry_;
   Buffer<int, kSmall> basic_, nonbasic_;
 };
 
@@ -240,6 +249,24 @@ bool saddle(const double* payoffs, int n0, int n1, double* x, double* y) {
   return true;
 }
 
+// The simplex method in the precision of Real, and what its strategies are worth.
+template <class Real>
+ZeroSum pivoted(const double* payoffs, int n0, int n1, double low, double span, double* x, double* y,
+                Replies& replies) {
+  Tableau<Real> tableau(payoffs, n0, n1, low, span);
+  tableau.solve(sizeof(Real) > sizeof(double));
+  ZeroSum result, again;
+  tableau.strategies(payoffs, low, span, false, x, y);
+  replies.judge(x, y, result);
+  if (result.gap <= kGap * span) return result;
+  tableau.strategies(payoffs, low, span, true, x, y);
+  replies.judge(x, y, again);
+  if (again.gap <= result.gap) return again;
+  tableau.strategies(payoffs, low, span, false, x, y);
+  replies.judge(x, y, result);
+  return result;
+}
+
 }  // namespace
 
 ZeroSum solve_zero_sum(const double* payoffs, int n0, int n1, double* x, double* y, double tolerance) {
@@ -250,16 +277,8 @@ ZeroSum solve_zero_sum(const double* payoffs, int n0, int n1, double* x, double*
   if (saddle(payoffs, n0, n1, x, y)) {
     replies.judge(x, y, result);
   } else {
-    for (const bool bland : {false, true}) {
-      Tableau tableau(payoffs, n0, n1, *low, span);
-      tableau.solve(bland);
-      for (const bool anew : {false, true}) {
-        tableau.strategies(payoffs, *low, span, anew, x, y);
-        replies.judge(x, y, result);
-        if (result.gap <= kGap * span) break;
-      }
-      if (result.gap <= kTie * span) break;
-    }
+    result = pivoted<double>(payoffs, n0, n1, *low, span, x, y, replies);
+    if (result.gap > kTie * span) result = pivoted<long double>(payoffs, n0, n1, *low, span, x, y, replies);
   }
   result.unique = replies.unique(x, y, tolerance * span);
   return result;
