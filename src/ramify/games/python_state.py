@@ -53,8 +53,8 @@ class PythonState:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The position as data; game.state(**fields) gives it back, with nothing paid so far."""
-        return {"position": self._position}
+        """The state as data; game.state(**fields) gives it back."""
+        return self._game._fields(self)
 
     @property
     def acting(self) -> tuple[int, ...]:
