@@ -175,6 +175,13 @@ def test_canonical_key_is_one_for_all_images():
     assert {image.canonical_key for image in images} == {min(image.key for image in images)}
 
 
+def test_canonical_key_never_swaps_the_players():
+    state = Duel(rounds=2).initial_state()
+    state.apply(2, 0)
+    assert state.transform(1).key != state.key
+    assert [image.canonical_key for image in (state, state.transform(1))] == [state.key, state.transform(1).key]
+
+
 def test_fields_text_and_picture():
     game = rf.make("tictactoe_python")
     state = game.initial_state()
