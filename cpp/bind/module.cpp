@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "bind/build.hpp"
 #include "bind/modules.hpp"
+#include "bind/numpy.hpp"
 #include "bind/register.hpp"
 
 NB_MODULE(_core, m) {
@@ -13,6 +14,7 @@ NB_MODULE(_core, m) {
   nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
   nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
   nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
+  ramify::load_numpy();
   ramify::register_all_games();
   ramify::bind_games(m);
   ramify::bind_search(m);

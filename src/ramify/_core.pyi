@@ -128,7 +128,9 @@ class State:
 
     @property
     def canonical_key(self) -> int:
-        """The least key among the symmetric images."""
+        """
+        The least key among the images under symmetries that keep the players; the key, where a game has none.
+        """
 
     @property
     def fields(self) -> dict[str, Any]:
