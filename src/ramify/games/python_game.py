@@ -18,6 +18,7 @@ from ramify._core import InvalidInput
 from ramify.games.broken import BrokenGame
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
+from ramify.games.seeds import checked_seed
 from ramify.games.stable import stable_bytes, stable_key
 from ramify.games.symmetry import identity_symmetry
 
@@ -117,6 +118,8 @@ class PythonGame(metaclass=_GameType):
 
     def initial_state(self, seed: int | None = None) -> PythonState:
         """The start. The seed matters where the start is random; None draws a fresh one."""
+        if seed is not None:
+            seed = checked_seed(seed, ", or None for a fresh one")
         return PythonState(self, self.start(np.random.default_rng(seed)))
 
     def state(

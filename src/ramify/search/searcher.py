@@ -11,6 +11,7 @@ import numpy as np
 
 from ramify import _core
 from ramify.games import Game, IllegalAction, State
+from ramify.games.seeds import checked_seed
 from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.search.config import SearchConfig, seconds_left
 from ramify.search.result import Path, Report, SearchResult, played
@@ -102,7 +103,7 @@ class Searcher:
         self.game = game
         self.evaluator = evaluator
         self.config = config if config is not None else SearchConfig()
-        self.seed = seed
+        self.seed = checked_seed(seed)
         self._source = make_source(game, evaluator)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
         if evaluator is None and isinstance(self._source, RulesSource):
