@@ -122,9 +122,7 @@ class PythonGame(metaclass=_GameType):
             seed = checked_seed(seed, ", or None for a fresh one")
         return PythonState(self, self.start(np.random.default_rng(seed)))
 
-    def state(
-        self, position: Any = _MISSING, returns: Sequence[float] = (0.0, 0.0), **unknown: Any
-    ) -> PythonState:
+    def state(self, position: Any = _MISSING, returns: Sequence[float] = (0.0, 0.0), **unknown: Any) -> PythonState:
         """A state from its parts (as in `state.fields`): a position, and the rewards paid on the way to it.
 
         Only the author knows which positions there are: one on which acting, legal_actions, observation and key
