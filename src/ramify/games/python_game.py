@@ -22,7 +22,6 @@ from ramify.games.seeds import checked_seed
 from ramify.games.stable import stable_bytes, stable_key
 from ramify.games.symmetry import identity_symmetry
 
-
 _MISSING: Any = object()
 
 
