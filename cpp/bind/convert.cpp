@@ -19,7 +19,7 @@ Value convert(nb::handle object, int depth) {
   if (PyLong_Check(object.ptr())) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
-    if (overflow) throw InvalidInput("the number " + shown(object) + " does not fit 64 bits");
+    if (overflow) throw InvalidInput(shown(object) + " does not fit 64 bits");
     return static_cast<std::int64_t>(number);
   }
   if (PyFloat_Check(object.ptr())) return nb::cast<double>(object);

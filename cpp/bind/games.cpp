@@ -97,9 +97,19 @@ std::string show_game(const AnyGame& game) {
   return out + ")";
 }
 
+// What `convert` gives; a complaint of it about a value names whose value that is.
+template <class Convert>
+auto owned(const std::string& owner, Convert convert) {
+  try {
+    return convert();
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(owner + ": " + error.what());
+  }
+}
+
 std::uint64_t read_seed(nb::handle seed) {
   if (seed.is_none()) {
-    std::random_device device;
+    thread_local std::random_device device;  // opening one costs as much as a few turns
     return (static_cast<std::uint64_t>(device()) << 32) | device();
   }
   if (const std::optional<std::uint64_t> number = whole<std::uint64_t>(seed)) return *number;
@@ -136,12 +146,12 @@ void bind_game(nb::module_& m) {
            nb::sig("def initial_state(self, seed: int | None = None) -> State"))
       .def("state",
            [](const AnyGame& g, const std::optional<nb::str>& text, const nb::kwargs& parts) {
-             Value::Dict dict = to_dict(parts);
-             if (text) {
-               if (g.notation().empty()) throw InvalidInput(g.name() + ": a position has no short text form");
-               dict.emplace_back(g.notation(), to_text(*text));
-             }
-             return g.parse(dict);
+             if (text && g.notation().empty()) throw InvalidInput(g.name() + ": a position has no short text form");
+             return g.parse(owned(g.name(), [&] {
+               Value::Dict dict = to_dict(parts);
+               if (text) dict.emplace_back(g.notation(), to_text(*text));
+               return dict;
+             }));
            },
            "text"_a = nb::none(), "parts"_a, "A position from its parts (as in `state.fields`) or its short text form.",
            nb::sig("def state(self, text: str | None = None, **parts: Any) -> State"))
@@ -234,7 +244,7 @@ void bind_games(nb::module_& m) {
     return names;
   });
   m.def("make_game", [](const std::string& name, const nb::dict& params) {
-    return game_registry().at(name).make(to_dict(params), nullptr);
+    return game_registry().at(name).make(owned("game '" + name + "'", [&] { return to_dict(params); }), nullptr);
   }, "name"_a, "params"_a, nb::sig("def make_game(name: str, params: dict[str, Any]) -> Game"));
   m.def("game_params", [](const std::string& name) {
     std::vector<ParamInfo> infos;

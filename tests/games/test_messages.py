@@ -50,9 +50,9 @@ def test_a_float_is_told_from_a_whole_number(value, shown):
 
 
 def test_numbers_of_any_length_are_refused():
-    with pytest.raises(rf.InvalidInput, match="the number 1000000000000000000000 does not fit 64 bits"):
+    with pytest.raises(rf.InvalidInput, match="game 'hex': 1000000000000000000000 does not fit 64 bits"):
         rf.make("hex", size=10**21)
-    with pytest.raises(rf.InvalidInput, match="the number a value of type int does not fit 64 bits"):
+    with pytest.raises(rf.InvalidInput, match="a value of type int does not fit 64 bits"):
         rf.make("hex", size=10**5000)
     with pytest.raises(rf.IllegalAction, match="an action is a whole number, not a value of type int"):
         rf.make("hex").initial_state().apply(10**5000)
@@ -61,9 +61,15 @@ def test_numbers_of_any_length_are_refused():
 @pytest.mark.parametrize(
     ("call", "shown"),
     [
-        (lambda: rf.make("goofspiel", points="up\0down"), r"'up\\x00down' contains a NUL character"),
+        (
+            lambda: rf.make("goofspiel", points="up\0down"),
+            r"game 'goofspiel': the text 'up\\x00down' contains a NUL character",
+        ),
         (lambda: rf.make("hex", **{"si\0ze": 5}), r"'si\\x00ze' contains a NUL character"),
-        (lambda: rf.make("chess").state("8/8\0/8 w - -"), r"'8/8\\x00/8 w - -' contains a NUL character"),
+        (
+            lambda: rf.make("chess").state("8/8\0/8 w - -"),
+            r"chess: the text '8/8\\x00/8 w - -' contains a NUL character",
+        ),
         (lambda: rf.make("tictactoe").state(board=["x\0.", "...", "..."]), r"'x\\x00\.' contains a NUL character"),
         (lambda: rf.make("hex").initial_state().action("a1\0"), r"'a1\\x00' contains a NUL character"),
         (lambda: rf.make("goofspiel", points="\ud800"), r"'\\ud800' is not valid Unicode"),
