@@ -269,7 +269,10 @@ def test_bars_grow_with_the_share() -> None:
 def test_ctrl_c_shows_what_was_found() -> None:
     """A terminal of its own: the progress bar appears, then Ctrl-C ends the search with a table."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "ramify", "analyze", "tictactoe", "--simulations", "100000000000"]
+    # Whoever runs the tests in the background of a shell ignores Ctrl-C, and so would the command, for ever.
+    listen = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    start = f"{listen}; from ramify.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", start, "analyze", "tictactoe", "--simulations", "100000000000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
         os.close(theirs)
         seen = b""
