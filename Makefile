@@ -74,7 +74,7 @@ $(PY):
 $(INSTALLED): $(CORE_SOURCES) pyproject.toml constraints.txt | $(PY)
 	@$(if $(filter pyproject.toml constraints.txt,$?),$(MAKE) --no-print-directory dependencies)
 	@echo "building the core"
-	@$(PIP) --no-build-isolation --no-deps -e .
+	@$(PIP) --no-build-isolation --no-deps -C cmake.define.RAMIFY_WERROR=ON -e .
 	@touch $@
 
 dependencies: | $(PY)

@@ -12,7 +12,7 @@ import pytest
 import ramify as rf
 from ramify import _core
 from ramify.cli import demo, doctor, main
-from ramify.cli.common import parse_settings
+from ramify.cli.common import parse_settings, print_position
 
 
 @pytest.fixture
@@ -171,9 +171,12 @@ def test_the_demo_plays_a_game_to_its_end(run) -> None:
     code, out, _ = run(*arguments)
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].startswith("red plays ")
-    assert lines[1].startswith("blue plays ")
-    assert re.search(r"hex\(size=11, swap=False\): (red|blue) wins after \d+ turns", lines[-1])
+    assert lines[:2] == ["red is x: 100 simulations per action", "blue is o: 200 simulations per action"]
+    assert lines[2].startswith("red plays ")
+    assert lines[3].startswith("blue plays ")
+    ending = re.search(r"hex\(size=11, swap=False\): (red \(x\)|blue \(o\)) wins after \d+ turns", lines[-1])
+    winner = next(line for line in lines if line.endswith(" has won")).split()[0]
+    assert f"({winner})" in ending[1]
     same = run(*arguments)[1]
     assert same.splitlines()[:-1] == lines[:-1]  # the last line has the time
 
@@ -181,7 +184,8 @@ def test_the_demo_plays_a_game_to_its_end(run) -> None:
 def test_the_demo_shows_both_players_where_both_act(run) -> None:
     code, out, _ = run("demo", "goofspiel", "cards=3", "--red", "50", "--blue", "50")
     assert code == 0
-    assert re.match(r"red plays \S+ \(expects .*\)\nblue plays \S+ \(expects .*\)\n", out)
+    assert "red is player 0: 50 simulations per action" in out
+    assert re.search(r"red plays \S+ \(expects .*\)\nblue plays \S+ \(expects .*\)\n", out)
     assert "after 3 turns" in out or "after 2 turns" in out  # the last cards leave no choice
 
 
@@ -234,6 +238,44 @@ def test_stones_are_coloured_and_column_letters_are_not() -> None:
         ("O", demo.STYLES[1]),
     ]
     assert painted.plain == "  a b x o\n1 x . o X\nO has won\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("pyrat", {}),
+        ("pyrat", {"width": 64, "height": 3, "cheese": 4}),
+        ("hex", {"size": 19}),
+        ("chess", {}),
+        ("connect_four", {}),
+    ],
+)
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_boards_are_cut_off_and_not_wrapped(name: str, params: dict, width: int) -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    state = rf.make(name, **params).initial_state(0)
+    lines = str(state).splitlines()
+    players = [demo.Player(state.game, number, 5, number) for number in (0, 1)]
+
+    def shown(show, **settings) -> list[str]:
+        console = Console(file=StringIO(), width=width, color_system=None, **settings)
+        show(console)
+        return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+    whole = shown(lambda console: print_position(console, demo.colour(str(state))))
+    assert whole[: len(lines)] == [line.rstrip() for line in lines]  # a file or a pipe
+    note = f"(cut off: {max(map(len, lines))} columns wide, and the terminal has {width})"
+    for show in (
+        lambda console: print_position(console, demo.colour(str(state))),
+        lambda console: console.print(demo.screen(state, players, [], width)),
+    ):
+        seen = shown(show, force_terminal=True)
+        for line, wanted in zip(seen, lines, strict=False):
+            assert line.startswith(wanted[:width].rstrip())
+        assert (note in seen) == (max(map(len, lines)) > width)
 
 
 def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,12 +60,19 @@ def test_the_numbers_are_those_of_the_library() -> None:
     assert data["principal_variation"][0] == player["actions"][0]["name"]
 
 
-def test_the_best_action_comes_first_and_wins() -> None:
-    shown = run("tictactoe", "--state", '{"board": ["xx.", "oo.", "..."]}', "--simulations", "400")
+@pytest.mark.parametrize(
+    ("game", "parts", "best"),
+    [
+        ("tictactoe", '{"board": ["xx.", "oo.", "..."]}', "c1"),
+        ("openspiel:tic_tac_toe", '{"actions": [0, 3, 1, 4]}', "x(0,2)"),
+    ],
+)
+def test_the_best_action_comes_first_and_wins(game: str, parts: str, best: str) -> None:
+    shown = run(game, "--state", parts, "--simulations", "400")
     assert shown.exit_code == 0
     first = re.search(r"^1 +(\S+) +([\d,]+) +\S+ +([\d.]+)% +([+-][\d.]+)", shown.stdout, flags=re.MULTILINE)
     assert first
-    assert first[1] == "c1"
+    assert first[1] == best
     assert float(first[3]) > 90
     assert float(first[4]) > 0.99
 
@@ -223,7 +230,8 @@ def test_the_nearest_limit_says_how_far_it_is() -> None:
         (["pyrat", *TINY, "--actions", "UP"], ["two names make a turn", "'UP'"]),
         (["tictactoe", "--state", '{"bord": []}'], ["bord"]),
         (["tictactoe", "--state", '{"board"'], ["--state", "JSON"]),
-        (["openspiel:tic_tac_toe", "--state", "x"], ["openspiel:tic_tac_toe"]),
+        (["openspiel:tic_tac_toe", "--state", "x"], ["openspiel:tic_tac_toe", "no short text form"]),
+        (["openspiel:tic_tac_toe", "--state", '{"actions": [0, 0]}'], ["turn 2 of actions", "action 0 is not legal"]),
         (["tictactoe", "--setting", "simlations=3"], ["'simlations'", "did you mean 'simulations'?"]),
         (["tictactoe", "--setting", "c_puct=-1"], ["c_puct=-1"]),
         (["tictactoe", "--setting", "fpu=high"], ["fpu='high'", "zero"]),
@@ -261,7 +269,10 @@ def test_bars_grow_with_the_share() -> None:
 def test_ctrl_c_shows_what_was_found() -> None:
     """A terminal of its own: the progress bar appears, then Ctrl-C ends the search with a table."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "ramify", "analyze", "tictactoe", "--simulations", "100000000000"]
+    # Whoever runs the tests in the background of a shell ignores Ctrl-C, and so would the command, for ever.
+    listen = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    start = f"{listen}; from ramify.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", start, "analyze", "tictactoe", "--simulations", "100000000000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
         os.close(theirs)
         seen = b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -19,19 +20,50 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_the_python_example_runs() -> None:
-    (example,) = blocks("python")
-    shown = subprocess.run([sys.executable, "-c", example], check=True, capture_output=True, text=True).stdout
-    assert shown.splitlines()[-1] in ("[ 1. -1.]", "[-1.  1.]")  # somebody wins every game of Hex
-    assert shown.splitlines()[-2] in ("x has won", "o has won")
+def commands(program: str) -> list[list[str]]:
+    """What the shell blocks tell a reader to type, without the program; a block is of one program."""
+    lines = [shlex.split(line, comments=True) for block in blocks("sh") for line in block.splitlines()]
+    assert {line[0] for line in lines} == {"make", "ramify"}
+    return [line[1:] for line in lines if line[0] == program]
+
+
+def shown_by(number: int) -> list[str]:
+    """What the example of that number prints."""
+    example = blocks("python")[number]
+    done = subprocess.run([sys.executable, "-c", example], check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+def test_every_python_example_is_tested_below() -> None:
+    assert len(blocks("python")) == 3
+
+
+def test_the_first_example_plays_a_game() -> None:
+    shown = shown_by(0)
+    assert shown[-1] in ("[ 1. -1.]", "[-1.  1.]")  # somebody wins every game of Hex
+    assert shown[-2] in ("x has won", "o has won")
+
+
+def test_the_example_of_a_position_finds_mate() -> None:
+    assert shown_by(1)[-1] == "checkmate: white wins"
+
+
+def test_the_example_of_a_game_is_in_order_and_is_played_well() -> None:
+    *report, action = shown_by(2)
+    assert report[0].startswith("pile(): every promise kept in 50 games")
+    assert action == "1"  # ten on the pile, and eight are a loss for the next player
+
+
+@pytest.mark.parametrize("arguments", commands("ramify"), ids=" ".join)
+def test_the_commands_work(arguments: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", "ramify", *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
 
 
 def test_the_commands_are_targets() -> None:
-    (commands,) = blocks("sh")
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    words = [line.partition("#")[0].split() for line in commands.splitlines()]
-    assert [command for command, _ in words] == ["make", "make"]
-    assert [target for _, target in words] == ["demo", "test"]
+    assert commands("make") == [["demo"], ["test"]]
     assert {"demo", "test"} <= set(targets)
 
 

@@ -37,7 +37,8 @@ esac
 cmake=$("$python" -c 'import cmake, pathlib; print(pathlib.Path(cmake.CMAKE_BIN_DIR) / "cmake")')
 ninja=$("$python" -c 'import ninja, pathlib; print(pathlib.Path(ninja.BIN_DIR) / "ninja")')
 "$cmake" -S . -B "$build" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_BUILD_TYPE=Debug -DRAMIFY_SANITIZE="$mode" -DPython_EXECUTABLE="$python" >/dev/null
+  -DCMAKE_BUILD_TYPE=Debug -DRAMIFY_SANITIZE="$mode" -DRAMIFY_WERROR=ON \
+  -DPython_EXECUTABLE="$python" >/dev/null
 "$cmake" --build "$build"
 core=$(echo "$PWD/$build"/_core*.so)
 

@@ -61,8 +61,10 @@ std::int64_t Params::integer(const char* name, std::int64_t fallback, std::int64
   std::int64_t value = fallback;
   if (const Value* given = find(name)) {
     const auto* x = std::get_if<std::int64_t>(&given->data);
-    if (!x || *x < low || *x > high)
-      fail(name, *given, "a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+    const std::string wanted = "a whole number from " + std::to_string(low) + " to " + std::to_string(high);
+    if (const auto* real = std::get_if<double>(&given->data); real && *real == std::floor(*real))
+      throw InvalidInput(owner_ + ": " + name + " must be " + wanted + ", not the float " + describe(*given) + ".0");
+    if (!x || *x < low || *x > high) fail(name, *given, wanted);
     value = *x;
   }
   note(name, fallback, help, value);

@@ -19,11 +19,11 @@ Value convert(nb::handle object, int depth) {
   if (PyLong_Check(object.ptr())) {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(object.ptr(), &overflow);
-    if (overflow) throw InvalidInput("the number " + std::string(nb::str(object).c_str()) + " does not fit 64 bits");
+    if (overflow) throw InvalidInput(shown(object) + " does not fit 64 bits");
     return static_cast<std::int64_t>(number);
   }
   if (PyFloat_Check(object.ptr())) return nb::cast<double>(object);
-  if (PyUnicode_Check(object.ptr())) return nb::cast<std::string>(object);
+  if (PyUnicode_Check(object.ptr())) return to_text(object);
   if (PyDict_Check(object.ptr())) return convert_dict(object, depth);
   if (nb::hasattr(object, "tolist")) return convert(object.attr("tolist")(), depth + 1);  // numpy arrays and scalars
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || PyAnySet_Check(object.ptr())) {
@@ -38,12 +38,39 @@ Value::Dict convert_dict(nb::handle mapping, int depth) {
   Value::Dict dict;
   for (auto [key, value] : nb::cast<nb::dict>(mapping)) {
     if (!PyUnicode_Check(key.ptr())) throw nb::type_error("names of parameters and parts must be texts");
-    dict.emplace_back(nb::cast<std::string>(key), convert(value, depth + 1));
+    dict.emplace_back(to_text(key), convert(value, depth + 1));
   }
   return dict;
 }
 
 }  // namespace
+
+std::string shown(nb::handle object) {
+  constexpr std::size_t kLongest = 60;
+  const nb::object text = nb::steal(PyObject_Repr(object.ptr()));
+  Py_ssize_t size = 0;
+  const char* data = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
+  if (!data) {  // a number of more digits than Python writes, for one
+    PyErr_Clear();
+    return "a value of type " + nb::cast<std::string>(object.type().attr("__name__"));
+  }
+  if (static_cast<std::size_t>(size) <= kLongest) return {data, static_cast<std::size_t>(size)};
+  std::size_t end = kLongest;
+  while ((data[end] & 0xc0) == 0x80) --end;  // not inside a character
+  return std::string(data, end) + "...";
+}
+
+std::string to_text(nb::handle text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (!data) {
+    PyErr_Clear();
+    throw InvalidInput("the text " + shown(text) + " is not valid Unicode");
+  }
+  const std::string copy(data, static_cast<std::size_t>(size));
+  if (copy.find('\0') != std::string::npos) throw InvalidInput("the text " + shown(text) + " contains a NUL character");
+  return copy;
+}
 
 Value to_value(nb::handle object) { return convert(object, 0); }
 Value::Dict to_dict(nb::handle mapping) { return convert_dict(mapping, 0); }

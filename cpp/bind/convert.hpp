@@ -4,6 +4,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <string>
+
 #include "base/value.hpp"
 #include "games/rules.hpp"
 
@@ -11,6 +13,10 @@ namespace ramify {
 
 namespace nb = nanobind;
 
+// A Python value as error messages show it: its repr, shortened.
+std::string shown(nb::handle object);
+// A text for the core, whose messages end at a NUL: raises InvalidInput where one is inside, or no Unicode.
+std::string to_text(nb::handle text);
 Value to_value(nb::handle object);
 Value::Dict to_dict(nb::handle mapping);
 nb::object to_python(const Value& value);

@@ -7,19 +7,19 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <random>
 
 #include "base/error.hpp"
 #include "bind/convert.hpp"
 #include "bind/modules.hpp"
+#include "bind/numpy.hpp"
 #include "games/any.hpp"
 
 namespace ramify {
 namespace {
 
 using namespace nb::literals;
-using FloatArray = nb::ndarray<nb::numpy, float>;
-using IntArray = nb::ndarray<nb::numpy, std::int32_t>;
 
 // Python functions that finish the picture: {"svg": f(state), "attribute": f(state, name)}. Filled by ramify.games.
 nb::dict hooks(nb::handle module) { return nb::cast<nb::dict>(module.attr("hooks")); }
@@ -34,41 +34,56 @@ int checked_player(const AnyState& state, std::optional<int> player) {
   return *player;
 }
 
-nb::tuple acting_players(const AnyState& state) {
-  switch (state.acting()) {
-    case kFirst: return nb::make_tuple(0);
-    case kSecond: return nb::make_tuple(1);
-    case kBoth: return nb::make_tuple(0, 1);
-    default: return nb::tuple();
-  }
+nb::object acting_players(const AnyState& state) {
+  // Four tuples for good, by the mask of players: asked every turn, and never given back, as Python's small ints are.
+  static const std::array<PyObject*, 4> tuples{Py_BuildValue("()"), Py_BuildValue("(i)", 0), Py_BuildValue("(i)", 1),
+                                               Py_BuildValue("(ii)", 0, 1)};
+  return nb::borrow(tuples[state.acting()]);
 }
 
-FloatArray rewards_array(const Rewards& rewards) { return to_array(std::vector<float>(rewards.begin(), rewards.end())); }
-
-FloatArray observation(const AnyState& state, std::optional<int> player) {
-  std::vector<float> data(state.game()->observation_size());
-  state.observe(checked_player(state, player), data.data());
-  std::vector<std::size_t> shape;
-  for (int side : state.game()->observation_shape()) shape.push_back(static_cast<std::size_t>(side));
-  return to_array(data, shape);
+nb::object observation(const AnyState& state, std::optional<int> player) {
+  const int viewer = checked_player(state, player);
+  const Shape sides = state.game()->observation_shape();
+  const std::vector<Py_ssize_t> shape(sides.begin(), sides.end());
+  NewArray<float> array(shape);
+  state.observe(viewer, array.data());
+  return array.take();
 }
 
-FloatArray apply(AnyState& state, const nb::args& actions) {
+// A whole number that Python gave, where it is one and fits.
+template <class T>
+std::optional<T> whole(nb::handle object) {
+  T number = 0;
+  if (PyBool_Check(object.ptr())) return std::nullopt;
+  if (PyLong_CheckExact(object.ptr())) return nb::try_cast(object, number) ? std::optional(number) : std::nullopt;
+  const auto index = nb::steal<nb::object>(PyNumber_Index(object.ptr()));
+  if (!index.is_valid()) PyErr_Clear();  // such as an array of several
+  return index.is_valid() && nb::try_cast(index, number) ? std::optional(number) : std::nullopt;
+}
+
+nb::object apply(AnyState& state, const nb::args& actions) {
   std::vector<Action> list;
+  list.reserve(actions.size());
   for (nb::handle item : actions) {
-    Action action = 0;
-    const auto number = nb::steal<nb::object>(PyNumber_Index(item.ptr()));
-    if (!number.is_valid()) PyErr_Clear();  // no whole number, such as an array of several: one error for all of them
-    if (PyBool_Check(item.ptr()) || !number.is_valid() || !nb::try_cast(number, action))
-      throw IllegalAction("an action is a whole number, not " + std::string(nb::repr(item).c_str()));
-    list.push_back(action);
+    const std::optional<Action> action = whole<Action>(item);
+    if (!action) throw IllegalAction("an action is a whole number, not " + shown(item));
+    list.push_back(*action);
   }
-  return rewards_array(state.apply(list));
+  return copied<float>(state.apply(list));
+}
+
+Action action_of_name(const AnyState& state, const nb::str& name, std::optional<int> player) {
+  const int chooser = checked_player(state, player);
+  try {
+    return state.action(chooser, to_text(name));
+  } catch (const InvalidInput& error) {
+    throw IllegalAction(error.what());  // no text that could be a name
+  }
 }
 
 nb::tuple outcomes(const AnyState& state, std::optional<int> player) {
   const auto [actions, index] = state.outcomes(checked_player(state, player));
-  return nb::make_tuple(to_array(actions), to_array(std::vector<std::int32_t>(index.begin(), index.end())));
+  return nb::make_tuple(copied<std::int32_t>(actions), copied<std::int32_t>(index));
 }
 
 nb::tuple reduce_game(const AnyGame& game) {
@@ -82,9 +97,23 @@ std::string show_game(const AnyGame& game) {
   return out + ")";
 }
 
-std::uint64_t fresh_seed() {
-  std::random_device device;
-  return (static_cast<std::uint64_t>(device()) << 32) | device();
+// What `convert` gives; a complaint of it about a value names whose value that is.
+template <class Convert>
+auto owned(const std::string& owner, Convert convert) {
+  try {
+    return convert();
+  } catch (const InvalidInput& error) {
+    throw InvalidInput(owner + ": " + error.what());
+  }
+}
+
+std::uint64_t read_seed(nb::handle seed) {
+  if (seed.is_none()) {
+    thread_local std::random_device device;  // opening one costs as much as a few turns
+    return (static_cast<std::uint64_t>(device()) << 32) | device();
+  }
+  if (const std::optional<std::uint64_t> number = whole<std::uint64_t>(seed)) return *number;
+  throw InvalidInput("seed must be a whole number from 0 to 2**64 - 1, or None for a fresh one, not " + shown(seed));
 }
 
 void bind_symmetry(nb::module_& m) {
@@ -112,16 +141,17 @@ void bind_game(nb::module_& m) {
                    "Maps of the game onto itself; the identity first.")
       .def_prop_ro("state_bytes", &AnyGame::state_bytes, "Memory of one position inside the core.")
       .def("initial_state",
-           [](const AnyGame& g, std::optional<std::uint64_t> seed) { return g.initial(seed ? *seed : fresh_seed()); },
-           "seed"_a = nb::none(), "The start. The seed matters where the start is random; None draws a fresh one.")
+           [](const AnyGame& g, nb::handle seed) { return g.initial(read_seed(seed)); }, "seed"_a = nb::none(),
+           "The start. The seed matters where the start is random; None draws a fresh one.",
+           nb::sig("def initial_state(self, seed: int | None = None) -> State"))
       .def("state",
-           [](const AnyGame& g, const std::optional<std::string>& text, const nb::kwargs& parts) {
-             Value::Dict dict = to_dict(parts);
-             if (text) {
-               if (g.notation().empty()) throw InvalidInput(g.name() + ": a position has no short text form");
-               dict.emplace_back(g.notation(), *text);
-             }
-             return g.parse(dict);
+           [](const AnyGame& g, const std::optional<nb::str>& text, const nb::kwargs& parts) {
+             if (text && g.notation().empty()) throw InvalidInput(g.name() + ": a position has no short text form");
+             return g.parse(owned(g.name(), [&] {
+               Value::Dict dict = to_dict(parts);
+               if (text) dict.emplace_back(g.notation(), to_text(*text));
+               return dict;
+             }));
            },
            "text"_a = nb::none(), "parts"_a, "A position from its parts (as in `state.fields`) or its short text form.",
            nb::sig("def state(self, text: str | None = None, **parts: Any) -> State"))
@@ -144,22 +174,26 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("acting", &acting_players, "Players who choose now: (0,), (1,), (0, 1), or () when the game is over.",
                    nb::sig("def acting(self) -> tuple[int, ...]"))
       .def_prop_ro("is_over", [](const AnyState& s) { return s.acting() == kOver; })
-      .def_prop_ro("returns", [](const AnyState& s) { return rewards_array(s.returns()); }, nb::rv_policy::move,
-                   "Rewards so far, per player: float32[2].")
+      .def_prop_ro("returns", [](const AnyState& s) { return copied<float>(s.returns()); },
+                   "Rewards so far, per player: float32[2].", nb::sig("def returns(self) -> NDArray[numpy.float32]"))
       .def_prop_ro("key", &AnyState::key, "64 bits; equal keys promise equal futures.")
       .def_prop_ro("history_key", &AnyState::history_key, "As key, but equal only for equal repetition histories too.")
-      .def_prop_ro("canonical_key", &AnyState::canonical_key, "The least key among the symmetric images.")
+      .def_prop_ro("canonical_key", &AnyState::canonical_key, 
+                   "The least key among the images under symmetries that keep the players; the key, where a game has none.")
       .def_prop_ro("fields", [](const AnyState& s) { return to_python(s.fields()); },
                    "The position as plain data; game.state(**fields) gives it back.",
                    nb::sig("def fields(self) -> dict[str, Any]"))
-      .def("legal_actions", [](const AnyState& s, std::optional<int> p) { return to_array(s.actions(checked_player(s, p))); },
-           "player"_a = nb::none(), "int32, ascending; empty for a player who does not act.")
+      .def("legal_actions", [](const AnyState& s, std::optional<int> p) {
+             return copied<std::int32_t>(s.actions(checked_player(s, p)));
+           }, "player"_a = nb::none(), "int32, ascending; empty for a player who does not act.",
+           nb::sig("def legal_actions(self, player: int | None = None) -> NDArray[numpy.int32]"))
       .def("outcomes", &outcomes, "player"_a = nb::none(),
            "(actions, index): one action per outcome, and for every action its outcome or -1.",
            nb::sig("def outcomes(self, player: int | None = None) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]"))
       .def("apply", &apply, "actions"_a, "Play one action per acting player, in place; returns the rewards, float32[2].",
            nb::sig("def apply(self, *actions: SupportsIndex) -> NDArray[numpy.float32]"))
-      .def("observation", &observation, "player"_a = nb::none(), "float32 of game.observation_shape, as `player` sees it.")
+      .def("observation", &observation, "player"_a = nb::none(), "float32 of game.observation_shape, as `player` sees it.",
+           nb::sig("def observation(self, player: int | None = None) -> NDArray[numpy.float32]"))
       .def("action_name",
            [](const AnyState& s, Action action, std::optional<int> p) {
              if (action < 0 || action >= s.game()->num_actions())
@@ -168,9 +202,7 @@ void bind_state(nb::module_& m) {
              return s.action_name(checked_player(s, p), action);
            },
            "action"_a, "player"_a = nb::none())
-      .def("action", [](const AnyState& s, const std::string& name, std::optional<int> p) {
-             return s.action(checked_player(s, p), name);
-           }, "name"_a, "player"_a = nb::none(), "The legal action of that name.")
+      .def("action", &action_of_name, "name"_a, "player"_a = nb::none(), "The legal action of that name.")
       .def("transform", [](const AnyState& s, int k) {
              if (k < 0 || k >= static_cast<int>(s.game()->symmetries().size()))
                throw InvalidInput("there is no symmetry " + std::to_string(k));
@@ -212,7 +244,7 @@ void bind_games(nb::module_& m) {
     return names;
   });
   m.def("make_game", [](const std::string& name, const nb::dict& params) {
-    return game_registry().at(name).make(to_dict(params), nullptr);
+    return game_registry().at(name).make(owned("game '" + name + "'", [&] { return to_dict(params); }), nullptr);
   }, "name"_a, "params"_a, nb::sig("def make_game(name: str, params: dict[str, Any]) -> Game"));
   m.def("game_params", [](const std::string& name) {
     std::vector<ParamInfo> infos;

@@ -4,15 +4,19 @@
 #include "base/error.hpp"
 #include "bind/build.hpp"
 #include "bind/modules.hpp"
+#include "bind/numpy.hpp"
 #include "bind/register.hpp"
 
 NB_MODULE(_core, m) {
+  // States and games in global variables outlive the module when the interpreter ends: that is no leak worth a warning.
+  nanobind::set_leak_warnings(false);
   m.doc() = "The compiled core of ramify: games and search.";
   m.def("build_info", &ramify::build_info, "Compiler, architecture and sanitizer this module was built with.",
         nanobind::sig("def build_info() -> dict[str, str]"));
   nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
   nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
   nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
+  ramify::load_numpy();
   ramify::register_all_games();
   ramify::bind_games(m);
   ramify::bind_search(m);

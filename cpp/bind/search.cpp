@@ -357,7 +357,7 @@ void bind_search(nb::module_& m) {
       .def_prop_ro("proven", [](const BoundSearch& s) { return s.search->proven(); })
       .def("second_moments", [](const BoundSearch& s) { return array_of(s.search->second_moments()); },
            "Means of the squares of what came of each of the root's edges, [2 * n0 * n1]; nan where unvisited.",
-           nb::sig("def second_moments(self) -> NDArray[np.float64]"))
+           nb::sig("def second_moments(self) -> NDArray[Any]"))
       .def_prop_ro("root_key", [](const BoundSearch& s) { return s.search->root_key(); })
       .def_prop_ro("needs_python", [](const BoundSearch& s) { return s.search->needs_python(); });
 

@@ -61,9 +61,10 @@ std::vector<Symmetry> Goofspiel::symmetries() const {
 std::string Goofspiel::text(const State& s) const {
   std::string out;
   for (std::size_t p = 0; p < 2; ++p)
-    out += "player " + std::to_string(p) + ": " + std::to_string(s.points[p]) + " points, cards" +
-           (s.hands[p] ? card_list(s.hands[p]) : " none") + '\n';
-  if (!s.hands[0]) return out + "over";
+    out += "player " + std::to_string(p) + ": " + std::to_string(s.points[p]) +
+           (s.points[p] == 1 ? " point, cards" : " points, cards") + (s.hands[p] ? card_list(s.hands[p]) : " none") + '\n';
+  if (!s.hands[0])
+    return out + (s.points[0] == s.points[1] ? "draw" : s.points[0] > s.points[1] ? "player 0 has won" : "player 1 has won");
   out += "prize " + std::to_string(prize(turn(s)));
   if (turn(s) + 1 < cards_) out += ", then";
   for (int next = turn(s) + 1; next < cards_; ++next) out += " " + std::to_string(prize(next));

@@ -1,9 +1,11 @@
 // Tic-tac-toe: three in a row on a 3x3 board. Action = row * 3 + column.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "games/board.hpp"
@@ -22,7 +24,15 @@ class TicTacToe {
     bool over = false;
   };
 
-  explicit TicTacToe(Params&) {}
+  explicit TicTacToe(Params&) {
+    const std::vector<CellMap> maps = square_maps(3);
+    for (std::size_t k = 0; k < kSymmetries; ++k)
+      for (unsigned stones = 0; stones < 512; ++stones) {
+        unsigned image = 0;
+        for (unsigned cell = 0; cell < 9; ++cell) image |= (stones >> cell & 1u) << maps[k].cell[cell];
+        images_[k][stones] = static_cast<std::uint16_t>(image);
+      }
+  }
 
   int num_actions() const { return 9; }
   Shape observation_shape() const { return {2, 3, 3}; }
@@ -63,13 +73,14 @@ class TicTacToe {
   std::vector<Symmetry> symmetries() const { return board_symmetries(2, square_maps(3)); }
 
   State transform(State s, int k) const {
-    const auto map = square_maps(3)[static_cast<std::size_t>(k)];
-    for (auto& stones : s.stones) {
-      unsigned image = 0;
-      for (unsigned cell = 0; cell < 9; ++cell) image |= (stones >> cell & 1u) << map.cell[cell];
-      stones = static_cast<std::uint16_t>(image);
-    }
+    for (auto& stones : s.stones) stones = images_[static_cast<std::size_t>(k)][stones];
     return s;
+  }
+
+  std::pair<Key, int> canonical(const State& s) const {
+    std::pair<Key, int> least{key(s), 0};
+    for (int k = 1; k < static_cast<int>(kSymmetries); ++k) least = std::min(least, {key(transform(s, k)), k});
+    return least;
   }
 
   std::string action_name(const State&, int, Action cell) const { return cell_name(cell / 3, cell % 3); }
@@ -84,7 +95,8 @@ class TicTacToe {
       }
       out += '\n';
     }
-    return out + (s.over ? "over" : s.second ? "o to move" : "x to move");
+    if (!s.over) return out + (s.second ? "o to move" : "x to move");
+    return out + (has_line(s.stones[0]) ? "x has won" : has_line(s.stones[1]) ? "o has won" : "draw");
   }
 
   Value::Dict fields(const State& s) const {
@@ -115,12 +127,15 @@ class TicTacToe {
 
  private:
   static constexpr Key kDomain = hash_text("tictactoe");
+  static constexpr std::size_t kSymmetries = 8;
 
   static bool has_line(unsigned stones) {
     for (unsigned line : {0007u, 0070u, 0700u, 0111u, 0222u, 0444u, 0421u, 0124u})
       if ((stones & line) == line) return true;
     return false;
   }
+
+  std::array<std::array<std::uint16_t, 512>, kSymmetries> images_;  // a set of stones under each symmetry
 };
 
 }  // namespace ramify

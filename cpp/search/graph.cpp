@@ -46,6 +46,12 @@ void Graph::give_words(int thread, Node& node) {
   node.words = allocators_[static_cast<std::size_t>(thread)].allocate(count);
 }
 
+void Graph::add_parent(int thread, const Node& child, NodeId parent) {
+  const Offset link = allocators_[static_cast<std::size_t>(thread)].allocate(sizeof(ParentLink) / 4);
+  *arena_.at<ParentLink>(link) = {parent, proof(child).parents};
+  proof(child).parents = link;
+}
+
 void Graph::give_strategies(int thread, Node& node) {
   const std::uint32_t size = strategy_words(node);
   const Offset block = allocators_[static_cast<std::size_t>(thread)].allocate(size);
@@ -134,6 +140,7 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
     std::memcpy(arena_.at<std::uint32_t>(to.words), old.arena_.at<std::uint32_t>(from.words), count * 4);
   }
   std::memcpy(static_cast<void*>(&to + 1), &from + 1, (node_words() - kNodeWords) * 4);
+  if (extras_.proofs) proof(to).parents = 0;
   if (extras_.strategies && mixing(from).block) {
     give_strategies(0, to);
     std::memcpy(strategies(to), old.strategies(from), strategy_words(from) * 4);
@@ -155,7 +162,8 @@ NodeId Graph::compact(NodeId root) {
   const NodeId new_root = fresh.move_node(*this, root, queue);
   std::vector<NodeId> moved{new_root};
   while (!queue.empty()) {
-    Node& parent = fresh.node(queue.back());
+    const NodeId id = queue.back();
+    Node& parent = fresh.node(id);
     queue.pop_back();
     const Edges all = fresh.edges(parent);
     for (std::uint32_t e = 0; e < parent.opened; ++e) {
@@ -163,6 +171,8 @@ NodeId Graph::compact(NodeId root) {
       if (!child) continue;
       const std::uint32_t before = fresh.count();
       all.child[e] = fresh.move_node(*this, child, queue) | (all.child[e] & kPending);
+      const NodeId copy = all.child[e] & ~kPending;
+      if (extras_.proofs && shared_ && copy != fresh.terminal_) fresh.add_parent(0, fresh.node(copy), id);
       if (fresh.count() != before) moved.push_back(all.child[e] & ~kPending);
     }
   }

@@ -94,6 +94,11 @@ class Graph {
 
   // Only with the extras of that name.
   Proof& proof(const Node& node) const { return *extra<Proof>(node, kNodeWords); }
+  void add_parent(int thread, const Node& child, NodeId parent);
+  template <class Work>
+  void for_parents(const Node& child, Work work) const {
+    for (Offset at = proof(child).parents; at; at = arena_.at<ParentLink>(at)->next) work(arena_.at<ParentLink>(at)->parent);
+  }
   Mixing& mixing(const Node& node) const { return *extra<Mixing>(node, kNodeWords + (extras_.proofs ? kProofWords : 0)); }
   float* strategies(const Node& node) const { return arena_.at<float>(mixing(node).block); }
 

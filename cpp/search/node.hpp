@@ -58,7 +58,11 @@ struct Proof {
   float least[2];  // what the rules promise of the position, whatever is played: see Stakes
   float most[2];
   std::uint32_t plies;  // once proven: how long the game lasts then, at most
-  std::uint32_t unused;
+  Offset parents;  // the first of a chain of ParentLinks, where nodes are shared
+};
+struct ParentLink {
+  NodeId parent;
+  Offset next;
 };
 constexpr std::uint32_t kProofWords = sizeof(Proof) / 4;
 

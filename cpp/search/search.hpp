@@ -133,6 +133,7 @@ class Search final : public AnySearch {
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
     Rng rng{0};
+    std::vector<NodeId> solved;  // nodes proven whose parents have not heard of it; see spread_proofs
     SearchStats stats;
   };
 
@@ -189,6 +190,7 @@ class Search final : public AnySearch {
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
+  void spread_proofs(Worker& worker);
   void tell_root(Worker& worker);
   void revalue(Node& node, const Edges& edges);
   void cancel_step(const Step& step);

@@ -128,7 +128,9 @@ class State:
 
     @property
     def canonical_key(self) -> int:
-        """The least key among the symmetric images."""
+        """
+        The least key among the images under symmetries that keep the players; the key, where a game has none.
+        """
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def game_params(name: str) -> list[tuple[str, Any, str]]:
 class Search:
     """One search; ramify.Searcher drives it."""
 
-    def begin(self, seed: int) -> None: ...
+    def begin(self, seed: int, simulations: int = 0, full: bool = True) -> None: ...
 
     def collect(self, leaves: int, simulations: int) -> int:
         """Descend until that many leaves await evaluation; returns how many do."""
@@ -217,6 +219,14 @@ class Search:
 
     @property
     def stats(self) -> dict[str, int]: ...
+
+    @property
+    def proven(self) -> bool: ...
+
+    def second_moments(self) -> NDArray[Any]:
+        """
+        Means of the squares of what came of each of the root's edges, [2 * n0 * n1]; nan where unvisited.
+        """
 
     @property
     def root_key(self) -> int: ...

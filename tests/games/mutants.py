@@ -19,8 +19,8 @@ class Mutant(TicTacToe):
     def initial_state(self, seed=None):
         return self.state_class(self, self.start(np.random.default_rng(seed)))
 
-    def state(self, position):
-        return self.state_class(self, position)
+    def state(self, position, returns):
+        return self.state_class(self, position, returns)
 
 
 MUTANTS: list[tuple[str, type]] = []

@@ -152,8 +152,14 @@ class GamePickledAsAnother(Mutant):
 
 @breaks("fields")
 class FieldsAreTheStart(Mutant):
-    def state(self, position):
+    def state(self, position, returns):
         return self.initial_state()
+
+
+@breaks("fields")
+class FieldsForgetReturns(Mutant):
+    def state(self, position, returns):
+        return super().state(position, (0.0, 0.0))
 
 
 # Meaning.

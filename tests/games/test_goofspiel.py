@@ -175,3 +175,16 @@ def test_the_text_and_the_picture_show_hands_prizes_and_points() -> None:
     assert sum(card["stroke"] == "#f5c518" for card in cards) == 1
     texts = [shape.text for shape in shapes if shape.tag.endswith("text")]
     assert "4\N{NO-BREAK SPACE}points" in texts
+
+
+def test_a_finished_game_says_who_won() -> None:
+    game = rf.make("goofspiel", cards=2)
+    ends = {
+        (0, 1): ["player 0: 1 point, cards none", "player 1: 2 points, cards none", "player 1 has won"],
+        (1, 0): ["player 0: 2 points, cards none", "player 1: 1 point, cards none", "player 0 has won"],
+        (0, 0): ["player 0: 0 points, cards none", "player 1: 0 points, cards none", "draw"],
+    }
+    for first, lines in ends.items():
+        state = game.initial_state()
+        state.apply(*first)  # the last card plays itself
+        assert str(state).splitlines() == lines

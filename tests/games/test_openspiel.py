@@ -1,6 +1,7 @@
 """OpenSpiel's games through the adapter: against pyspiel itself, and through check_game."""
 
 import builtins
+import json
 import pickle
 from collections.abc import Iterator
 
@@ -188,6 +189,60 @@ def test_copies_and_pickles_see_the_same_dice():
         twin.apply(action)
         assert str(state) == str(twin)
         assert state.key == twin.key
+
+
+# Explicit positions.
+
+
+@pytest.mark.parametrize(("name", "params"), SAMPLE.items(), ids=SAMPLE)
+def test_fields_are_plain_data_that_give_the_state_back(name, params):
+    """Through JSON, and the same dice and rewards afterwards."""
+    game, rng = rf.make(f"openspiel:{name}", **params), np.random.default_rng(3)
+    state = game.initial_state(11)
+    while not state.is_over:
+        text = json.dumps(state.fields)
+        twin = game.state(**json.loads(text))
+        assert json.dumps(twin.fields) == text
+        assert (str(twin), twin.key, twin.acting) == (str(state), state.key, state.acting)
+        assert twin.returns.tolist() == state.returns.tolist()
+        if len(state.fields["actions"]) >= 30:
+            break
+        turn = [int(rng.choice(state.legal_actions(player))) for player in state.acting]
+        assert twin.apply(*turn).tolist() == state.apply(*turn).tolist()
+        assert str(twin) == str(state)
+    again = game.state(**state.fields)
+    assert again.is_over == state.is_over
+    assert again.returns.tolist() == state.returns.tolist()
+
+
+def test_a_position_from_actions_by_number_or_name():
+    game = rf.make("openspiel:tic_tac_toe")
+    assert game.state(actions=[4, "o(0,0)", [8]]).fields == {"actions": [4, 0, 8]}
+    assert game.state([0, 3, 1, 4, 2]).returns.tolist() == [1.0, -1.0]
+    assert rf.make("openspiel:goofspiel", num_cards=3).state([[0, 1]]).fields["actions"] == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"position": 3}, r"a position has no part 'position' \(it has actions chance_seed\)"),
+        ({"actions": 3}, "actions must be a list of turns, not 3"),
+        ({"actions": "0 1"}, "actions must be a list of turns, not '0 1'"),
+        ({"actions": [0, 0]}, "turn 2 of actions cannot be played: action 0 is not legal for player 1"),
+        ({"actions": [0, 99]}, "turn 2 of actions cannot be played: action 99 is not legal"),
+        ({"actions": ["z"]}, "turn 1 of actions cannot be played: 'z' names no legal action of player 0"),
+        ({"actions": [1.5]}, "an action is a whole number, not 1.5"),
+        ({"actions": [None]}, "an action is a whole number, not None"),
+        ({"actions": [[0, 1]]}, "turn 1 of actions cannot be played: one player acts here"),
+        ({"actions": [["a", "b", "c"]]}, "turn 1 of actions cannot be played"),
+        ({"actions": [0, 3, 1, 4, 2, 5]}, "turn 6 of actions cannot be played: the game is over"),
+        ({"chance_seed": "x"}, "chance_seed must be a whole number from 0 to .*, not 'x'"),
+        ({"chance_seed": -1}, "chance_seed must be a whole number"),
+    ],
+)
+def test_an_impossible_position_is_refused(parts, message):
+    with pytest.raises(rf.InvalidInput, match=message):
+        rf.make("openspiel:tic_tac_toe").state(**parts)
 
 
 # Keys.

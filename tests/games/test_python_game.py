@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from small_games import Duel
+from small_games import Duel, Pile
 from table import ROOT, load_example
 
 import ramify as rf
@@ -175,6 +175,13 @@ def test_canonical_key_is_one_for_all_images():
     assert {image.canonical_key for image in images} == {min(image.key for image in images)}
 
 
+def test_canonical_key_never_swaps_the_players():
+    state = Duel(rounds=2).initial_state()
+    state.apply(2, 0)
+    assert state.transform(1).key != state.key
+    assert [image.canonical_key for image in (state, state.transform(1))] == [state.key, state.transform(1).key]
+
+
 def test_fields_text_and_picture():
     game = rf.make("tictactoe_python")
     state = game.initial_state()
@@ -185,6 +192,42 @@ def test_fields_text_and_picture():
     assert state._repr_svg_() == state.svg()
     assert state.svg().startswith("<svg")
     assert "x" in state.svg()
+
+
+def test_fields_keep_what_was_paid():
+    state = Duel(rounds=3, scale=0.5).initial_state()
+    state.apply(2, 0)
+    assert state.fields == {"position": (2, 0.5, -0.5), "returns": [0.5, -0.5]}
+    for twin in (state.game.state(**state.fields), pickle.loads(pickle.dumps(state)), state.copy()):
+        assert twin.returns.tolist() == [0.5, -0.5]
+        assert twin.returns.dtype == np.float32
+        assert twin.key == state.key
+    assert state.game.state((1, 0.0, 0.0)).returns.tolist() == [0, 0]  # nothing said, nothing paid
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({}, "tictactoe_python: a state needs a position"),
+        ({"bord": "." * 9}, r"a position has no part 'bord' \(it has position returns\)"),
+        ({"position": 7}, "7 is not a position: acting raised TypeError"),
+        ({"position": None}, "None is not a position"),
+        ({"position": "x" * 200}, r"'xxxxx.*\.\.\.xxx+' is not a position"),
+        ({"position": "x.o"}, r"'x\.o' is not a position: .*raised IndexError"),
+        ({"position": "." * 9, "returns": 3}, "returns must be two finite numbers, one per player, not 3"),
+        ({"position": "." * 9, "returns": [1, 2, 3]}, r"not \[1, 2, 3\]"),
+        ({"position": "." * 9, "returns": ["a", "b"]}, r"not \['a', 'b'\]"),
+        ({"position": "." * 9, "returns": [float("nan"), 0]}, r"not \[nan, 0\]"),
+    ],
+)
+def test_an_impossible_position_is_refused(parts, message):
+    with pytest.raises(rf.InvalidInput, match=message):
+        rf.make("tictactoe_python").state(**parts)
+
+
+def test_a_position_that_the_game_takes_wrongly_is_refused():
+    with pytest.raises(rf.InvalidInput, match=r"is not a position: Pile\.acting must give .* not \(5,\)$"):
+        Pile().state((7, 5, (0, 0)))
 
 
 def test_an_own_picture_is_used():

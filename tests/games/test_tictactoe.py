@@ -55,6 +55,17 @@ def best(state, known: dict[int, float]) -> float:
     return max(values) if state.acting == (0,) else min(values)
 
 
+def test_positions_up_to_symmetry() -> None:
+    """765 of them, as is well known."""
+    assert len({state.canonical_key for state in all_states().values()}) == 765
+
+
+def test_a_finished_game_says_who_won() -> None:
+    for state in all_states().values():
+        wanted = {1: "x has won", -1: "o has won", 0: "draw"}[int(state.returns[0])]
+        assert str(state).splitlines()[-1] == (wanted if state.is_over else f"{'xo'[state.acting[0]]} to move")
+
+
 def test_counts_of_action_sequences() -> None:
     # Games of 5, 6, 7, 8 and 9 turns: 1440, 5328, 47952, 72576, 127872 (255168 in all).
     assert [GAME.initial_state().perft(depth) for depth in range(1, 10)] == [
@@ -65,7 +76,7 @@ def test_counts_of_action_sequences() -> None:
 def test_promises_on_positions_of_every_kind() -> None:
     rng = random.Random(0)
     for state in list(all_states().values())[::45]:
-        check_promises(state, rng, canonical=False)
+        check_promises(state, rng)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,12 @@ from . import alphazero, graph_search, hex_search
 from .compare import assert_same, simulate, tictactoe
 from .config import Config
 from .evaluators import Evaluation, HashEvaluator
-from .tiny import AlwaysCanonical, Turnable
+from .tiny import AlwaysCanonical, Turnable, Unturned
 
 
 @pytest.mark.parametrize("start", [(), (4,), (0, 4)])
 def test_hex_search_with_plain_keys_is_graph_search(start):
-    state, evaluator, config = tictactoe(*start), HashEvaluator(7), Config(c_puct=1.4, graph=True)
-    assert state.canonical_key == state.key
+    state, evaluator, config = Unturned(tictactoe(*start)), HashEvaluator(7), Config(c_puct=1.4, graph=True)
     searches = (module.Search(state, evaluator, config) for module in (graph_search, hex_search))
     assert_same(*searches, exact=True)
 

@@ -177,6 +177,14 @@ class Turnable:
         return type(self)(self.state.copy())
 
 
+class Unturned(Turnable):
+    """The same without any symmetry: the canonical key is the plain one."""
+
+    @property
+    def canonical_key(self) -> int:
+        return self.state.key
+
+
 class AlwaysCanonical(Turnable):
     """As Turnable, but every action ends in canonical orientation: the plain key is the canonical one."""
 

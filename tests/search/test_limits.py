@@ -163,6 +163,8 @@ import json, os, signal, sys, threading, time
 import ramify as rf
 from tests.reference.evaluators import HashEvaluator
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in its background
+
 def run(evaluator, many=False, **settings):
     game = rf.make("hex", size=9)
     searcher = rf.Searcher(game, evaluator, rf.SearchConfig(simulations=10**9, **settings))

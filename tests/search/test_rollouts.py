@@ -1,4 +1,4 @@
-"""Random games as an evaluator: their mean is what brute force expects, and depends on nothing but seed and position."""
+"""Random games as an evaluator: their mean is what brute force expects, and depends only on seed and position."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Reader {
  public:
   Reader(const Value::Dict& parts, const Recipe& recipe) : parts_(parts), recipe_(recipe) {
     for (const auto& [side, size] : {std::pair{"width", recipe.width}, std::pair{"height", recipe.height}})
-      if (const Value* given = find(side); given && integer(side, 0, 0, kMaxSide) != size)
+      if (const Value* given = find(side); given && *given != Value(size))
         fail(side, *given, std::to_string(size) + " as in the game");
   }
 

@@ -110,6 +110,10 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
   if (!child) return 0;
   worker.stats.transpositions += found;
   graph_.set_reward(worker.index, node, edge, rewards);
+  if (settings_.solver && settings_.graph && !over) {
+    const NodeLock guard(graph_.node(child), threaded());
+    graph_.add_parent(worker.index, graph_.node(child), worker.path.back().node);
+  }
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
   graph_.edges(node).child[edge] = child | (ready ? 0 : kPending);
   return child;

@@ -107,6 +107,7 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
   }
   store(node.status, Status::kReady);
   ++worker.stats.evaluations;
+  if (settings_.solver && settings_.graph && is_proven(graph_.proof(node))) worker.solved.push_back(id);
   back_up(worker, path);
 }
 
@@ -130,7 +131,7 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
     if (worker.saves_news && step + 1 == path.rend()) {
       worker.news.push_back(step->edge);
-      return;
+      break;
     }
     Node& node = graph_.node(step->node);
     NodeLock lock(node, threaded());
@@ -139,7 +140,9 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
     if (news || (settings_.solver && settings_.graph)) news = update_proof(graph_, settings_, node, zero_sum_);
     revalue(node, edges);
+    if (news && settings_.graph && is_proven(graph_.proof(node))) worker.solved.push_back(step->node);
   }
+  spread_proofs(worker);
 }
 
 // The node's value by its present edges, within what is proven.
@@ -149,6 +152,30 @@ void Search<D>::revalue(Node& node, const Edges& edges) {
   else update_value(node, edges);
   if (!settings_.solver) return;
   for (int p = 0; p < 2; ++p) store(node.value[p], clip(graph_.proof(node), p, node.value[p]));
+}
+
+// Tells all parents of nodes that were just proven, and theirs, as far as it proves more: a proof found on one way is
+// good for all. Every node is proven once, so this costs no more than one look along each edge of the graph.
+template <class D>
+void Search<D>::spread_proofs(Worker& worker) {
+  while (!worker.solved.empty()) {
+    const NodeId child = worker.solved.back();
+    worker.solved.pop_back();
+    std::vector<NodeId> parents;
+    {
+      const NodeLock lock(graph_.node(child), threaded());
+      graph_.for_parents(graph_.node(child), [&](NodeId parent) { parents.push_back(parent); });
+    }
+    for (const NodeId id : parents) {
+      Node& node = graph_.node(id);
+      if (load(node.status) != Status::kReady) continue;
+      NodeLock lock(node, threaded());
+      if (!update_proof(graph_, settings_, node, zero_sum_)) continue;
+      refresh_edges(graph_, settings_, node);
+      revalue(node, graph_.edges(node));
+      if (is_proven(graph_.proof(node))) worker.solved.push_back(id);
+    }
+  }
 }
 
 // Brings the root what descents handed out together have found, with one look over its edges.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ramify.cli.common import print_position
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -93,7 +95,7 @@ def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
     from rich.text import Text
 
     simultaneous = len(data["acting"]) == 2
-    console.print(Text(data["state"]))
+    print_position(console, Text(data["state"]))
     for player in data["players"]:
         how = "acts at once with the other" if simultaneous else "acts"
         console.print(f"\n[bold]player {player['player']} {how}, value {player['value']:+.3f}[/]")
@@ -105,7 +107,7 @@ def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
         console.print(joint_table(data["joint_visits"], *data["joint_actions"]))
     if tree:
         console.print("\n[bold]tree[/]")
-        console.print(Text(tree))
+        console.print(Text(tree), soft_wrap=True)
     console.print()
     console.print(summary(data["stats"]), soft_wrap=True)
 

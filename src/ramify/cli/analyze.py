@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -103,15 +103,18 @@ def read_state(game: Game, text: str) -> State:
 
     from ramify import _core
 
-    if not isinstance(game, _core.Game):
-        raise ValueError(f"a position of {game.name} cannot be written as text; lead there with --actions")
     if not text.lstrip().startswith("{"):
-        return game.state(text)
+        if isinstance(game, _core.Game):
+            return game.state(text)
+        raise ValueError(f"a position of {game.name} has no short text form; give its parts as JSON, or --actions")
+    build: Callable[..., State] | None = getattr(game, "state", None)  # the protocol does not ask for it
+    if build is None:
+        raise ValueError(f"a position of {game.name} cannot be written as text; lead there with --actions")
     try:
         parts = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"--state is not a JSON object: {error}") from None
-    return game.state(**parts)
+    return build(**parts)
 
 
 def play(state: State, words: list[str]) -> None:

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 PLAIN_WIDTH = 120  # columns of a table that goes to a file or a pipe
 
@@ -51,3 +52,32 @@ def table_console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+
+
+def print_position(console: Console, text: Text) -> None:
+    """A position as it is: never broken into more lines, which nobody could read, but cut off at a narrow terminal."""
+    if not console.is_terminal:
+        return console.print(text, soft_wrap=True)
+    console.print(text, no_wrap=True, overflow="crop")
+    return console.print(cut_note(text, console.width), end="")
+
+
+def cut(text: Text) -> Text:
+    """The same lines, cut off where they do not fit, inside another renderable."""
+    text = text.copy()
+    text.no_wrap, text.overflow = True, "crop"
+    return text
+
+
+def columns(text: Text) -> int:
+    """How wide a printed position is."""
+    return max(line.cell_len for line in text.split("\n"))
+
+
+def cut_note(text: Text, width: int) -> Text:
+    """What a reader of a position that was cut off should know; nothing for one that fits."""
+    from rich.text import Text
+
+    if columns(text) <= width:
+        return Text()
+    return Text(f"(cut off: {columns(text)} columns wide, and the terminal has {width})\n", "dim")

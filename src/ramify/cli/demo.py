@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ramify.cli.common import fail, parse_settings
+from ramify.cli.common import columns, cut, cut_note, fail, parse_settings, print_position
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -19,8 +19,14 @@ if TYPE_CHECKING:
 
 NAMES = ("red", "blue")
 STYLES = ("bold red", "bold blue")  # of the players' stones
+SIDES = {  # what a game itself calls its players; any other has a player 0 and a player 1
+    **dict.fromkeys(("tictactoe", "connect_four", "hex"), ("x", "o")),
+    "chess": ("white", "black"),
+    "pyrat": ("the rat", "the python"),
+}
 COLUMNS = "▁▂▃▄▅▆▇█"
 HISTORY = 24  # values shown beside the position
+BESIDE = 40  # columns that the players take there
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def demo(
     watch = watch_live if console.is_terminal else watch_plain
     started = time.perf_counter()
     turns = watch(console, state, players, pause)
-    ending = summary(str(state.game), state.returns.tolist())
+    ending = summary(str(state.game), state.returns.tolist(), sides(state.game))
     console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
 
 
@@ -109,47 +115,65 @@ def watch_live(console: Console, state: State, players: Sequence[Player], pause:
     """The position in place, turn after turn, and beside it what the players expect."""
     from rich.live import Live
 
-    with Live(screen(state, players, []), console=console, auto_refresh=False) as live:
+    with Live(screen(state, players, [], console.width), console=console, auto_refresh=False) as live:
         shown = time.perf_counter()
 
         def show(state: State, choices: list[Choice]) -> None:
             nonlocal shown
             time.sleep(max(0.0, shown + pause - time.perf_counter()))
             shown = time.perf_counter()
-            live.update(screen(state, players, choices), refresh=True)
+            live.update(screen(state, players, choices, console.width), refresh=True)
 
         return play(state, players, show)
 
 
 def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
-    """One line per choice and the position at the end: for files and pipes."""
+    """Who plays, one line per choice and the position at the end: for files and pipes."""
     shown = 0
+    for player in players:
+        console.print(introduction(player, state.game), soft_wrap=True)
 
     def show(_: State, choices: list[Choice]) -> None:
         nonlocal shown
         for choice in choices[shown:]:
-            console.print(caption(choice))
+            console.print(caption(choice), soft_wrap=True)
         shown = len(choices)
 
     turns = play(state, players, show)
-    console.print(colour(str(state)))
+    print_position(console, colour(str(state)))
     return turns
 
 
-def screen(state: State, players: Sequence[Player], choices: list[Choice]) -> Group:
-    """The position, beside it the players, and below it the latest choice."""
+def sides(game: Game) -> tuple[str, str]:
+    """What the players are called on the board of this game."""
+    return SIDES.get(game.name, ("player 0", "player 1"))
+
+
+def introduction(player: Player, game: Game) -> Text:
+    """Who this is, and how much it may think."""
+    from rich.text import Text
+
+    text = Text(NAMES[player.number], STYLES[player.number])
+    who = f" is {sides(game)[player.number]}: {player.simulations:,} simulations per action"
+    return text.append(who, "default")
+
+
+def screen(state: State, players: Sequence[Player], choices: list[Choice], width: int) -> Group:
+    """The position, the players beside it (below it where there is no room), and then the latest choice."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    side = Text("\n")
+    board, people = colour(str(state)), Text()
     for player in players:
-        side.append(NAMES[player.number], STYLES[player.number])
-        side.append(f": {player.simulations:,} simulations per action\n")
-        side.append(chances([choice.value for choice in choices if choice.player == player.number])).append("\n\n")
+        people.append("\n").append_text(introduction(player, state.game)).append("\n")
+        people.append(chances([choice.value for choice in choices if choice.player == player.number])).append("\n")
+    last = caption(choices[-1]) if choices else Text()
+    if columns(board) + 4 + BESIDE > width:
+        return Group(cut(board), cut_note(board, width), people, last)
     grid = Table.grid(padding=(0, 4))
-    grid.add_row(colour(str(state)), side)
-    return Group(grid, caption(choices[-1]) if choices else "")
+    grid.add_row(cut(board), people)
+    return Group(grid, last)
 
 
 def chances(values: Sequence[float]) -> str:
@@ -183,7 +207,7 @@ def caption(choice: Choice) -> Text:
     return text.append(f" plays {choice.name} (expects {choice.value:+.2f}, {choice.kept:,} visits kept)", "default")
 
 
-def summary(game: str, returns: Sequence[float]) -> Text:
+def summary(game: str, returns: Sequence[float], sides: Sequence[str]) -> Text:
     """How the game ended."""
     from rich.text import Text
 
@@ -191,4 +215,4 @@ def summary(game: str, returns: Sequence[float]) -> Text:
     if returns[0] == returns[1]:
         return text.append("a draw")
     winner = int(returns[1] > returns[0])
-    return text.append(NAMES[winner], STYLES[winner]).append(" wins")
+    return text.append(NAMES[winner], STYLES[winner]).append(f" ({sides[winner]}) wins")

@@ -17,6 +17,12 @@ from ramify.games.symmetry import PythonSymmetry, cell_symmetry, square_symmetri
 
 register_family("openspiel", _load_openspiel)
 
+# `ramify.games` is both this package and, as users write it, the function ramify.games(). The package attribute is the
+# function, so the function answers for the package: `import ramify.games as g` and `ramify.games.registry` work as if
+# it were the module. ramify.search does the same.
+games.__name__ = __name__
+vars(games).update({name: value for name, value in globals().items() if not name.startswith("_")})
+
 __all__ = [
     "BrokenGame",
     "Game",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify._core import InvalidInput
-from ramify.games.python_game import PythonGame, refuse_unknown
+from ramify._core import IllegalAction, InvalidInput
+from ramify.games.python_game import PythonGame, refuse_parts, refuse_unknown
+from ramify.games.python_state import PythonState
 from ramify.games.stable import stable_key
 
 # Deterministic games whose text and player to move decide the future, whatever the parameters: stones are
@@ -61,6 +63,7 @@ class Position:
     state: Any
     seed: int  # of the chance events; 0 in a game without
     draws: int  # chance events so far
+    turns: tuple[tuple[int, ...], ...]  # the actions of the players so far; chance is left out
     path: int  # key of the history
     returns: tuple[float, float]  # paid so far
 
@@ -87,7 +90,10 @@ class OpenSpielGame(PythonGame):
 
     def start(self, rng: np.random.Generator) -> Position:
         seed = int(rng.integers(2**63)) if self._has_chance else 0
-        return self._settled(self._game.new_initial_state(), seed, 0, stable_key(seed, self._identity))
+        return self._begin(seed)
+
+    def _begin(self, seed: int) -> Position:
+        return self._settled(self._game.new_initial_state(), seed, 0, (), stable_key(seed, self._identity))
 
     def acting(self, position: Position) -> Sequence[int]:
         state = position.state
@@ -109,11 +115,12 @@ class OpenSpielGame(PythonGame):
             state.apply_actions([next(given) if player in acting else idle for player in (0, 1)])
         else:
             state.apply_action(actions[0])
-        after = self._settled(state, position.seed, position.draws, stable_key((position.path, actions)))
+        turns, path = (*position.turns, actions), stable_key((position.path, actions))
+        after = self._settled(state, position.seed, position.draws, turns, path)
         now, before = after.returns, position.returns
         return after, (now[0] - before[0], now[1] - before[1])
 
-    def _settled(self, state: Any, seed: int, draws: int, path: int) -> Position:
+    def _settled(self, state: Any, seed: int, draws: int, turns: tuple[tuple[int, ...], ...], path: int) -> Position:
         """The position once chance has had its turns; changes the state, which is not yet anybody's."""
         while state.is_chance_node():
             actions, weights = zip(*state.chance_outcomes(), strict=True)
@@ -122,7 +129,7 @@ class OpenSpielGame(PythonGame):
             state.apply_action(actions[min(choice, len(actions) - 1)])
             draws += 1
         first, second = state.returns() if state.is_terminal() or not self._pays_at_end else (0.0, 0.0)
-        return Position(state, seed, draws, path, (first, second))
+        return Position(state, seed, draws, turns, path, (first, second))
 
     def observation(self, position: Position, player: int) -> NDArray[np.float32]:
         state = position.state
@@ -140,8 +147,39 @@ class OpenSpielGame(PythonGame):
     def action_name(self, position: Position, player: int, action: int) -> str:
         return str(position.state.action_to_string(player, action))
 
+    def state(self, actions: Any = (), chance_seed: Any = 0, **unknown: Any) -> PythonState:  # type: ignore[override]
+        """The state after these turns from the start, as in `state.fields`.
+
+        A turn is an action, as a number or by its name, or a list of one per acting player. What was paid follows
+        from them. ``chance_seed`` decides the chance events; it is not the seed of `initial_state`.
+        """
+        refuse_parts(self.name, ["actions", "chance_seed"], unknown)
+        if not isinstance(actions, list | tuple):
+            raise InvalidInput(f"{self.name}: actions must be a list of turns, not {reprlib.repr(actions)}")
+        if isinstance(chance_seed, bool) or not isinstance(chance_seed, int) or not 0 <= chance_seed < 2**63:
+            wanted = "a whole number from 0 to 2**63 - 1"
+            raise InvalidInput(f"{self.name}: chance_seed must be {wanted}, not {reprlib.repr(chance_seed)}")
+        state = PythonState(self, self._begin(chance_seed if self._has_chance else 0))
+        for number, given in enumerate(actions, 1):
+            turn = given if isinstance(given, list | tuple) else [given]
+            try:
+                state.apply(*(_action(state, action, place) for place, action in enumerate(turn)))
+            except IllegalAction as error:
+                raise InvalidInput(f"{self.name}: turn {number} of actions cannot be played: {error}") from error
+        return state
+
+    def _fields(self, state: PythonState) -> dict[str, Any]:
+        position: Position = state.position
+        turns = [turn[0] if len(turn) == 1 else list(turn) for turn in position.turns]
+        return {"actions": turns, **({"chance_seed": position.seed} if self._has_chance else {})}
+
     def __reduce__(self) -> tuple[Any, ...]:
         return load, (self._short_name, self.params)
+
+
+def _action(state: PythonState, given: Any, place: int) -> Any:
+    """The number of an action that may be given by its name."""
+    return state.action(given, state.acting[place]) if isinstance(given, str) and place < len(state.acting) else given
 
 
 def load(short_name: str, params: dict[str, Any]) -> OpenSpielGame:

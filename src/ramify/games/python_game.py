@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import reprlib
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -17,8 +18,11 @@ from ramify._core import InvalidInput
 from ramify.games.broken import BrokenGame
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
+from ramify.games.seeds import checked_seed
 from ramify.games.stable import stable_bytes, stable_key
 from ramify.games.symmetry import identity_symmetry
+
+_MISSING: Any = object()
 
 
 class _GameType(ABCMeta):
@@ -113,11 +117,27 @@ class PythonGame(metaclass=_GameType):
 
     def initial_state(self, seed: int | None = None) -> PythonState:
         """The start. The seed matters where the start is random; None draws a fresh one."""
+        if seed is not None:
+            seed = checked_seed(seed, ", or None for a fresh one")
         return PythonState(self, self.start(np.random.default_rng(seed)))
 
-    def state(self, position: Any) -> PythonState:
-        """A state from a position (as in `state.fields`), with nothing paid so far."""
-        return PythonState(self, position)
+    def state(self, position: Any = _MISSING, returns: Sequence[float] = (0.0, 0.0), **unknown: Any) -> PythonState:
+        """A state from its parts (as in `state.fields`): a position, and the rewards paid on the way to it.
+
+        Only the author knows which positions there are: one on which acting, legal_actions, observation and key
+        work is taken as it is, and InvalidInput says which of them do not.
+        """
+        refuse_parts(self.name, ["position", "returns"], unknown)
+        if position is _MISSING:
+            raise InvalidInput(f"{self.name}: a state needs a position")
+        state = PythonState(self, position, _checked_returns(self.name, returns))
+        _try_out(state)
+        return state
+
+    def _fields(self, state: PythonState) -> dict[str, Any]:
+        """What `state.fields` gives, and what `state()` takes; as plain as the positions are."""
+        first, second = state._returns.tolist()
+        return {"position": state.position, "returns": [first, second]}
 
     @cached_property
     def _identity(self) -> bytes:
@@ -172,6 +192,43 @@ def refuse_unknown(owner: str, known: list[str], given: dict[str, Any]) -> None:
             hint = f"; did you mean '{close[0]}'?" if close else ""
             takes = f" (it has {', '.join(known)})" if known else "; it takes none"
             raise InvalidInput(f"{owner} has no parameter '{name}'{hint}{takes}")
+
+
+def refuse_parts(owner: str, known: list[str], given: dict[str, Any]) -> None:
+    """Raise InvalidInput on a part that positions do not have, in the words of the native games."""
+    for name in given:
+        raise InvalidInput(f"{owner}: a position has no part {name!r} (it has {' '.join(known)})")
+
+
+def _checked_returns(owner: str, returns: Any) -> tuple[float, float]:
+    try:
+        first, second = map(float, returns)
+    except (TypeError, ValueError, OverflowError):
+        first = second = math.nan
+    if not (math.isfinite(first) and math.isfinite(second)):
+        raise InvalidInput(f"{owner}: returns must be two finite numbers, one per player, not {reprlib.repr(returns)}")
+    return first, second
+
+
+def _try_out(state: PythonState) -> None:
+    """Ask everything of an explicit position once, so that an impossible one is refused here and not later."""
+    method = "acting"
+    try:
+        acting = state.acting
+        for player in (0, 1):
+            if player in acting:
+                method = "legal_actions"
+                state.legal_actions(player)
+            method = "observation"
+            state.observation(player)
+        method = "key"
+        _ = state.key
+    except BrokenGame as error:
+        why = str(error).partition(", in\n")[0]  # without the position, which may be anything
+        raise InvalidInput(f"{state.game.name}: {reprlib.repr(state.position)} is not a position: {why}") from error
+    except Exception as error:
+        why = f"{method} raised {type(error).__name__}: {error}"
+        raise InvalidInput(f"{state.game.name}: {reprlib.repr(state.position)} is not a position: {why}") from error
 
 
 def _check_declarations(game: PythonGame) -> None:

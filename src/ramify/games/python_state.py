@@ -53,8 +53,8 @@ class PythonState:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The position as data; game.state(**fields) gives it back, with nothing paid so far."""
-        return {"position": self._position}
+        """The state as data; game.state(**fields) gives it back."""
+        return self._game._fields(self)
 
     @property
     def acting(self) -> tuple[int, ...]:
@@ -93,8 +93,8 @@ class PythonState:
 
     @property
     def canonical_key(self) -> int:
-        """The least key among the symmetric images."""
-        others = range(1, len(self._game.symmetries))
+        """The least key among the images under symmetries that keep the players."""
+        others = [k for k, symmetry in enumerate(self._game.symmetries) if k and not symmetry.swaps_players]
         return min([self.key, *(self._checked_key(self._game.transform(self._position, k)) for k in others)])
 
     def legal_actions(self, player: int | None = None) -> Integers:

@@ -22,7 +22,7 @@ PROMISES = {
     "copies": "copies, and arrays given out, are independent of the state",
     "illegal actions": "what cannot be played raises IllegalAction and changes nothing",
     "pickling": "a pickled game or state comes back equal",
-    "fields": "game.state(**state.fields) gives the position back",
+    "fields": "game.state(**state.fields) gives the state back, returns included",
     "names": "legal actions have different names, and state.action(name) inverts them",
     "outcomes": "outcomes group the legal actions, and actions of one outcome have one effect",
     "keys": "key has 64 bits; equal keys mean equal observations, legal actions and, up to repetition, futures",

@@ -11,10 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.games import State
+from ramify.search import policies
+from ramify.search.config import SearchConfig
+from ramify.search.policies import Method
 
 Report = Mapping[str, Any]
 Path = list[tuple[int, int]]
-Method = Literal["visits"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the solver knows of the root. Bounds are of what is still to come, low then high."""
+
+    bounds: NDArray[np.float32]  # [2, players]
+    stakes: NDArray[np.float32]  # [2, players]: what the rules alone promise
+    edges: NDArray[np.float32]  # [2, players, n0, n1]
+    plies: NDArray[np.int64]  # [n0, n1]: length of the game after a proven edge, it included; -1 where not proven
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -37,14 +49,34 @@ class SearchResult:
     num_actions: int
     principal_variation: list[Any]  # actions, or tuples where both act
     stats: dict[str, Any]
-    proven: None = None
+    proven: NDArray[np.float32] | None = None  # [2], the returns of a game that is decided: paid already and to come
+    proof: Proof | None = None  # with the solver: bounds of the root and its edges
+    average: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # strategies of regret and exp3, per outcome
+    gumbel: tuple[Any, Any] | None = None  # per player: noise of Gumbel search and visits before it, per outcome
+    config: SearchConfig | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
     _look: Callable[[Path], Report] | None = field(default=None, repr=False)
+    _squares: Callable[[], NDArray[np.float64]] | None = field(default=None, repr=False)
 
     @classmethod
     def from_report(cls, report: Report, *, num_actions: int, **rest: Any) -> SearchResult:
         """Build a result from what the core reports of a node."""
+        proof = proven = None
+        if "bounds" in report:
+            proof = Proof(*(_frozen(report[name]) for name in ("bounds", "stakes", "edge_bounds", "plies")))
+            state: State | None = rest.get("_state")
+            if report["proven"]:
+                paid = state.returns if state is not None else np.zeros(2, np.float32)
+                proven = _frozen(np.asarray(paid + proof.bounds[0], np.float32))
+        gumbel = None
+        if "gumbel" in report:
+            first, second = zip(report["gumbel"], report["visits_before"], strict=True)
+            gumbel = (first, second)
         return cls(
+            proven=proven,
+            proof=proof,
+            average=report.get("average"),
+            gumbel=gumbel,
             visits=_frozen(report["edge_visits"]),
             outcomes=(_frozen(report["outcomes"][0]), _frozen(report["outcomes"][1])),
             priors=(_frozen(report["priors"][0]), _frozen(report["priors"][1])),
@@ -60,24 +92,71 @@ class SearchResult:
     def policy(
         self, player: int | None = None, method: Method = "visits", temperature: float = 1.0
     ) -> NDArray[np.float32]:
-        """Probabilities over all actions. ``visits``: in proportion to visits ** (1 / temperature); 0 is greedy."""
+        """Probabilities over all actions, in proportion to weights ** (1 / temperature); 0 is greedy. The weights are
+
+        ``visits``    how often each outcome was chosen
+        ``pruned``    visits without those that only noise and forced playouts explain
+        ``nash``      the player's part of an equilibrium of ``payoffs``
+        ``average``   the average strategy of selection regret or exp3
+        ``improved``  softmax of log prior and weighed values, the target of Gumbel search
+
+        What the solver has refuted gets nothing; if the root is proven, only actions that keep its value get something,
+        and of those that win (or lose) only the quickest (or the slowest).
+        """
         player = self._player(player)
-        if method != "visits":
-            raise ValueError(f"unknown policy method {method!r}; known: 'visits'")
         policy = np.zeros(self.num_actions, np.float32)
-        policy[self.outcomes[player]] = self._outcome_policy(player, temperature)
+        policy[self.outcomes[player]] = self._outcome_policy(player, method, temperature)
         return policy
 
-    def action(self, temperature: float = 0.0, rng: np.random.Generator | None = None) -> Any:
-        """The action to play: the most visited at temperature 0, else a sample; a pair where both act."""
+    def action(
+        self,
+        temperature: float | None = None,
+        rng: np.random.Generator | None = None,
+        method: Method | Literal["lcb"] = "visits",
+    ) -> Any:
+        """The action to play; a pair where both act.
+
+        At temperature 0 (the default) the one with the largest weight, in Gumbel search the winner of its race; above
+        it a sample. ``nash`` and ``average`` are sampled as they are unless a temperature is given: the most likely
+        action of a mixed policy is easily exploited. ``lcb`` takes the best lower bound, see ``lcb``.
+        """
+        if temperature is None:
+            temperature = 1.0 if method in policies.MIXED else 0.0
         if temperature > 0 and rng is None:
             rng = np.random.default_rng(self.stats["seed"])
         chosen = []
         for player in self.acting:
-            policy = self._outcome_policy(player, temperature)
-            index = int(policy.argmax()) if rng is None or temperature == 0 else int(rng.choice(len(policy), p=policy))
+            if method == "lcb":
+                index = int(np.nanargmax(self.lcb(player)))
+            elif temperature == 0 and method == "visits" and self.gumbel is not None and not self._settled(player):
+                index = self._race_winner(player)
+            else:
+                policy = self._outcome_policy(player, method, temperature)
+                sampled = rng is not None and temperature > 0
+                index = int(rng.choice(len(policy), p=policy)) if rng is not None and sampled else int(policy.argmax())
             chosen.append(int(self.outcomes[player][index]))
         return tuple(chosen) if len(chosen) == 2 else chosen[0]
+
+    def lcb(self, player: int | None = None, z: float = 5.0, share: float = 0.15) -> NDArray[np.float64]:
+        """Lower confidence bounds of a player's outcomes: value - z * standard error; nan where that says nothing.
+
+        Only outcomes with ``share`` of the visits of the most visited one have a bound. The variance is that of what
+        the visits brought, with a prior of the largest variance possible that fades with the third power of the visits.
+        """
+        player = self._player(player)
+        if self._squares is None:
+            raise ValueError("this result has no graph to look at")
+        visits = policies.marginal(self.visits, player)
+        squares = np.nan_to_num(self._squares().reshape(self.payoffs.shape)[player])
+        payoffs = np.nan_to_num(self.payoffs[player].astype(np.float64))
+        counts = np.maximum(visits, 1)
+        mean = (self.visits * payoffs).sum(axis=1 - player) / counts
+        variance = np.maximum(0.0, (self.visits * squares).sum(axis=1 - player) / counts - mean**2)
+        widest = max(float(np.nanmax(np.abs(payoffs), initial=0.0)), 1e-8) ** 2
+        weight = 1.0 / counts**2  # a prior of 1 / visits^3 of the visits
+        spread = (variance + weight * widest) / (1 + weight)
+        bound = mean - z * np.sqrt(spread / counts)
+        return np.where((visits > 0) & (visits >= share * visits.max()), bound, np.nan)
 
     def tree(self, depth: int = 2, width: int = 5) -> str:
         """The most visited part of the graph as text: ``width`` edges a node, ``depth`` levels."""
@@ -125,21 +204,59 @@ class SearchResult:
             raise ValueError(f"player {player} does not act here; acting: {self.acting}")
         return player
 
-    def _outcome_policy(self, player: int, temperature: float) -> NDArray[np.float64]:
+    def _root(self) -> policies.Root:
+        return policies.Root(
+            self.visits, self.priors, self.q, self.payoffs, self.evaluation, self.average, self.config or SearchConfig()
+        )
+
+    def _outcome_policy(self, player: int, method: str, temperature: float) -> NDArray[np.float64]:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
-        counts = self.visits.sum(axis=1 - player).astype(np.float64)
-        if counts.sum() == 0:  # a single simulation: all that is known are the priors
-            counts = self.priors[player].astype(np.float64)
+        weights = policies.outcome_weights(self._root(), player, method)
+        if weights.sum() == 0:  # a single simulation: all that is known are the priors
+            weights = self.priors[player].astype(np.float64)
+        if method not in policies.MIXED and (allowed := self._allowed(player)) is not None:
+            weights = weights * allowed if (weights * allowed).sum() > 0 else allowed.astype(np.float64)
         if temperature == 0:
-            order = np.lexsort((-np.arange(len(counts)), self.priors[player], self.q[player], counts))
-            counts = np.zeros_like(counts)
-            counts[order[-1]] = 1.0
-        elif temperature != 1:
-            logs = np.full_like(counts, -np.inf)
-            logs[counts > 0] = np.log(counts[counts > 0]) / temperature
-            counts = np.exp(logs - logs.max())
-        return np.asarray(counts / counts.sum())
+            order = np.lexsort((-np.arange(len(weights)), self.priors[player], self.q[player], weights))
+            weights = np.zeros_like(weights)
+            weights[order[-1]] = 1.0
+            return weights
+        return policies.tempered(weights, temperature)
+
+    def _settled(self, player: int) -> bool:
+        """Whether proofs have a say in what this player should do."""
+        allowed = self._allowed(player)
+        return allowed is not None and not allowed.all()
+
+    def _allowed(self, player: int) -> NDArray[np.bool_] | None:
+        """Outcomes that proofs leave open; None without a solver, or where both choose."""
+        proof = self.proof
+        if proof is None or 1 not in self.visits.shape or self.visits.shape[player] == 1:
+            return None
+        low, high = (bound.ravel() for bound in proof.edges[:, player])
+        value = proof.bounds[0, player]
+        if self.proven is None:
+            allowed = ~((high < value) | (high <= proof.stakes[0, player]))
+        else:
+            allowed = (proof.plies.ravel() >= 0) & (low >= value)
+            middle = proof.stakes[:, player].mean()
+            plies = proof.plies.ravel()
+            if allowed.any() and value != middle:
+                wanted = plies[allowed].min() if value > middle else plies[allowed].max()
+                allowed &= plies == wanted
+        return np.asarray(allowed) if allowed.any() else None
+
+    def _race_winner(self, player: int) -> int:
+        """Of the outcomes with the most visits in this run, the one with the best sum of noise, logit and value."""
+        assert self.gumbel is not None
+        numbers, before = self.gumbel[player]
+        if not len(numbers):
+            return 0
+        visits = policies.marginal(self.visits, player) - before
+        logits = np.log(np.maximum(self.priors[player].astype(np.float64), 1e-30))
+        score = numbers + logits + policies.weighed_values(self._root(), player)
+        return int(np.argmax(np.where(visits == visits.max(), score, -np.inf)))
 
     def _repr_html_(self) -> str:
         rows = []

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ramify import _core
 from ramify.games import Game, IllegalAction, State
+from ramify.games.seeds import checked_seed
 from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.search.config import SearchConfig, seconds_left
 from ramify.search.result import Path, Report, SearchResult, played
@@ -102,7 +104,7 @@ class Searcher:
         self.game = game
         self.evaluator = evaluator
         self.config = config if config is not None else SearchConfig()
-        self.seed = seed
+        self.seed = checked_seed(seed)
         self._source = make_source(game, evaluator)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
         if evaluator is None and isinstance(self._source, RulesSource):
@@ -296,6 +298,8 @@ class Searcher:
             stats=stats,
             _state=state.copy(),
             _look=self._looker(search, own),
+            _squares=self._squarer(search, own),
+            config=budget.config,
         )
         log_run(self._source.name, result)
         return result
@@ -304,11 +308,23 @@ class Searcher:
         generation = self._generation
 
         def look(path: Path) -> Report:
-            if own and self._generation != generation:
-                raise ValueError("the searcher has moved on; look at a result before the next run or advance")
+            self._check_generation(generation if own else None)
             return search.report(path)
 
         return look
+
+    def _squarer(self, search: _core.Search, own: bool) -> Callable[[], NDArray[np.float64]]:
+        generation = self._generation
+
+        def squares() -> NDArray[np.float64]:
+            self._check_generation(generation if own else None)
+            return search.second_moments()
+
+        return squares
+
+    def _check_generation(self, generation: int | None) -> None:
+        if generation is not None and self._generation != generation:
+            raise ValueError("the searcher has moved on; look at a result before the next run or advance")
 
 
 def search(
