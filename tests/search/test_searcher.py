@@ -17,6 +17,7 @@ from tests.search.positions import GAMES, SIMULTANEOUS, walk
 from tests.search.walking import walk_searcher
 
 STATS = {
+    "solved",
     "simulations",
     "evaluations",
     "nodes",
