@@ -40,8 +40,8 @@ class PythonRules {
   using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 
-  PythonRules(int num_actions, std::size_t observation_size)
-      : num_actions_(num_actions), observation_size_(observation_size) {}
+  PythonRules(int num_actions, std::size_t observation_size, const Stakes& returns = {})
+      : num_actions_(num_actions), observation_size_(observation_size), returns_(returns) {}
 
   int num_actions() const { return num_actions_; }
 
@@ -82,6 +82,18 @@ class PythonRules {
     return {rewards.data()[0], rewards.data()[1]};
   }
 
+  // What the returns may still become, less what has been paid.
+  Stakes stakes(const State& s) const {
+    const auto paid = read<Floats>(s.state().attr("returns"), "returns must be float32[2]");
+    if (paid.size() != 2) throw InvalidInput("returns must be two numbers");
+    Stakes left = returns_;
+    for (std::size_t p = 0; p < 2; ++p) {
+      left.least[p] -= paid.data()[p];
+      left.most[p] -= paid.data()[p];
+    }
+    return left;
+  }
+
   Key key(const State& s) const { return read<Key>(s.state().attr("key"), "key must be a whole number of 64 bits"); }
 
   void observe(const State& s, int player, float* out) const {
@@ -113,6 +125,7 @@ class PythonRules {
 
   int num_actions_;
   std::size_t observation_size_;
+  Stakes returns_;
 };
 
 // As RulesDynamics, but with rules of its own: there is no native game that would own them.

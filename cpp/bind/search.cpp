@@ -224,12 +224,32 @@ std::unique_ptr<BoundSearch> make_native(nb::object state, const nb::dict& setti
   return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
 }
 
+// What a game written in Python says of its returns.
+Stakes read_stakes(const nb::object& game, bool solver) {
+  const auto says = [&](const char* name) { return nb::cast<bool>(nb::bool_(nb::getattr(game, name, nb::bool_(false)))); };
+  if (solver && says("chance"))
+    throw InvalidInput("solver: nothing can be proven in a game of chance, whose lots the search would see");
+  Stakes stakes;
+  stakes.zero_sum = says("zero_sum");
+  const nb::object range = nb::getattr(game, "returns_range", nb::none());
+  if (range.is_none()) return stakes;
+  try {
+    const auto least = nb::cast<float>(range[0]), most = nb::cast<float>(range[1]);
+    if (!(least <= most)) throw InvalidInput("returns_range must be (least, most)");
+    stakes.least = {least, least};
+    stakes.most = {most, most};
+  } catch (const nb::cast_error&) {
+    throw InvalidInput("returns_range must be two numbers (least, most), or None");
+  }
+  return stakes;
+}
+
 std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& settings) {
   const nb::object game = state.attr("game");
   std::size_t observation_size = 1;
   for (nb::handle side : game.attr("observation_shape")) observation_size *= nb::cast<std::size_t>(side);
-  PythonRules rules(nb::cast<int>(game.attr("num_actions")), observation_size);
   Settings given = to_settings(settings);
+  PythonRules rules(nb::cast<int>(game.attr("num_actions")), observation_size, read_stakes(game, given.solver));
   given.threads = 1;  // other threads would call Python without holding the GIL
   auto made = std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state), given,
                                                        observation_size);

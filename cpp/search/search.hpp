@@ -45,7 +45,7 @@ class Search final : public AnySearch {
     if (D::kLatent && settings.solver)
       throw InvalidInput("solver needs the rules of a game: nothing can be proven in a learned model");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
-    zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
+    if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
     new_root();
   }

@@ -80,7 +80,10 @@ class OpenSpielGame(PythonGame):
         self.params = dict(self._game.get_parameters())
         self.num_actions = self._game.num_distinct_actions()
         self.simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
+        self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
+        self.returns_range = (float(self._game.min_utility()), float(self._game.max_utility()))
         self._has_chance = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC
+        self.chance = self._has_chance
         self._pays_at_end = kind.reward_model == pyspiel.GameType.RewardModel.TERMINAL
         self._observes = bool(kind.provides_observation_tensor)
         tensor = "observation" if self._observes else "information_state"
