@@ -14,6 +14,8 @@ import ramify as rf
 from tests.search.helpers import tictactoe
 from tests.search.random_games import RandomGame
 
+pytestmark = pytest.mark.core
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 ROLLOUTS: dict[str, Any] = {"c_puct": 3.0, "fpu": "parent"}  # with random games as evaluator; priors stay uniform
 
