@@ -3,6 +3,7 @@
 // same size; everything is released at once.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -27,7 +28,12 @@ class Arena {
   static constexpr Offset kEnd = 1u << 31;  // offsets stay below, so that users may mark links in the highest bit
 
   Arena() : chunks_(std::make_unique<std::atomic<std::uint32_t*>[]>(kChunks)) {}
-  ~Arena() { clear(); }
+  ~Arena() {
+    clear();
+    if (!count_) return;
+    std::uint32_t* memory = chunks_[0].load();
+    if (!spare_chunks().keep(memory)) std::free(memory);
+  }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -54,12 +60,12 @@ class Arena {
     return take((words + 1) & ~1u);
   }
 
+  // Everything is free again; the first chunk stays, for what comes next.
   void clear() {
-    for (std::uint32_t chunk = 0; chunk < count_; ++chunk) {
-      std::uint32_t* memory = chunks_[chunk].exchange(nullptr);
-      if (chunk > 0 || !spare_chunks().keep(memory)) std::free(memory);
-    }
-    count_ = next_ = room_ = 0;
+    for (std::uint32_t chunk = 1; chunk < count_; ++chunk) std::free(chunks_[chunk].exchange(nullptr));
+    count_ = std::min(count_, 1u);
+    next_ = 2;  // offset 0 stays free to mean "none"
+    room_ = count_ ? kChunkWords - 2 : 0;
   }
 
   void swap(Arena& other) {

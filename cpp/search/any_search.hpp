@@ -27,6 +27,8 @@ struct EvaluationView {
   const float* logits = nullptr;   // [rows, 2, num_actions]
   const float* values = nullptr;   // [rows, 2]
   const float* rewards = nullptr;  // latent: [rows, 2], on the edge into the row's node
+  bool per_player = true;          // false: one row each, [rows, num_actions] and [rows], the acting player's; the
+                                   // other wins what it loses. Not where both act.
 };
 
 // Evaluators inside the core, for searches without a network.
@@ -109,6 +111,10 @@ class AnySearch {
   virtual bool proven() const = 0;
   // Means of the squares of what came of each of the root's edges, [2, n0, n1]; nan where unvisited.
   virtual std::vector<double> second_moments() const = 0;
+  // The root's position: who acts, what is legal; and to play on from it, keeping what the graph knows or not.
+  virtual Acting root_acting() const = 0;
+  virtual std::vector<Action> root_legal(int player) = 0;
+  virtual Rewards play(Joint joint, bool keep) = 0;
   virtual SearchStats stats() const = 0;
   virtual Key root_key() const = 0;
   // Every position that it holds, as a pointer to its kind of Cursor.

@@ -71,7 +71,14 @@ class Search final : public AnySearch {
   Report report(std::span<const Joint> path) const override;
   std::vector<Joint> last_path() const override;
   std::vector<Joint> principal_variation() const override;
-  bool advance(Joint joint) override;
+  bool advance(Joint joint) override { return move_root(joint, true).second; }
+  Acting root_acting() const override { return dynamics_.acting(root_cursor_); }
+  std::vector<Action> root_legal(int player) override {
+    std::vector<Action> actions(static_cast<std::size_t>(num_actions()));
+    actions.resize(static_cast<std::size_t>(dynamics_.legal(root_cursor_, player, actions.data())));
+    return actions;
+  }
+  Rewards play(Joint joint, bool keep) override { return move_root(joint, keep).first; }
   SearchStats stats() const override;
   bool proven() const override {
     const Node& root = graph_.node(root_);
@@ -184,7 +191,7 @@ class Search final : public AnySearch {
 
   // --- up ---
   void fill_uniform(Node& node);
-  void fill_priors(Worker& worker, const Leaf& leaf, const float* logits, int row);
+  void fill_priors(Worker& worker, const Leaf& leaf, const float* logits, std::size_t stride, int row);
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, const float* logits, int row);
   void finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values, const std::vector<Step>& path);
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
@@ -211,6 +218,7 @@ class Search final : public AnySearch {
   std::uint32_t find_edge(const Node& node, Joint joint, int symmetry) const;
   std::uint32_t most_visited(const Node& node) const;
   void turn_words(Node& node, int symmetry);
+  std::pair<Rewards, bool> move_root(Joint joint, bool keep);
 
   D dynamics_;
   Settings settings_;

@@ -257,6 +257,39 @@ def round_prior(prior: float) -> float:
 def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
     """The engine's own softmax."""
 
+class Pool:
+    """Many games at once; ramify.selfplay drives it."""
+
+    def gather(self, half: int, batch: dict[str, Any]) -> int:
+        """
+        Play on in one half until every game awaits an evaluation; write the rows and say how many.
+        """
+
+    def absorb(self, half: int, logits: NDArray[Any], values: NDArray[Any]) -> None: ...
+
+    def cancel(self) -> None: ...
+
+    def take_finished(self) -> list[bytes]:
+        """Records of the games finished since the last call."""
+
+    @property
+    def idle(self) -> bool: ...
+
+    def stop(self) -> None:
+        """Start no more games."""
+
+    def questions(self) -> list[tuple[int, int, int, float]]:
+        """Places that await an action, with game, move and temperature."""
+
+    def report(self, place: int) -> dict[str, Any]: ...
+
+    def answer(self, place: int, first: int, second: int) -> None: ...
+
+    @property
+    def counts(self) -> dict[str, int]: ...
+
+def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, first: int, games: int, threads: int) -> Pool: ...
+
 matrix_tie: float = 1e-11
 
 matrix_rounding: float = 16.0

@@ -74,6 +74,7 @@ void Search<D>::write(const BatchView& batch, int row) {
       const Acting acting = dynamics_.acting(leaf.cursor);
       for (int p = 0; p < 2; ++p) {
         batch.acting[2 * r + static_cast<std::size_t>(p)] = acts(acting, p);
+        if (!batch.legal) continue;
         std::uint8_t* legal = batch.legal + (2 * r + static_cast<std::size_t>(p)) * actions;
         std::fill(legal, legal + actions, std::uint8_t{0});
         if (!acts(acting, p)) continue;
@@ -97,8 +98,16 @@ void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, 
   for (std::size_t i = 0; i < worker.num_leaves; ++i, ++row) {
     const Leaf& leaf = worker.leaves[i];
     const auto r = static_cast<std::size_t>(row);
-    fill_priors(worker, leaf, evaluation.logits + 2 * r * actions, row);
-    check_values(evaluation.values + 2 * r, row);
+    float values[2];
+    if (evaluation.per_player) {
+      fill_priors(worker, leaf, evaluation.logits + 2 * r * actions, actions, row);
+      values[0] = evaluation.values[2 * r], values[1] = evaluation.values[2 * r + 1];
+    } else {
+      fill_priors(worker, leaf, evaluation.logits + r * actions, 0, row);
+      const bool second = graph_.node(leaf.node).acting == kSecond;
+      values[second] = evaluation.values[r], values[!second] = -evaluation.values[r];
+    }
+    check_values(values, row);
     if constexpr (D::kLatent)
       if (!leaf.path.empty()) {
         const float* rewards = evaluation.rewards + 2 * r;
@@ -108,7 +117,7 @@ void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, 
         NodeLock lock(parent, threaded());
         graph_.set_reward(worker.index, parent, leaf.path.back().edge, {rewards[0], rewards[1]});
       }
-    finish_leaf(worker, leaf.cursor, leaf.node, evaluation.values + 2 * r, leaf.path);
+    finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);
     ++worker.absorbed;  // what a later failure in this batch leaves alone
   }
 }

@@ -158,18 +158,19 @@ std::vector<Joint> Search<D>::principal_variation() const {
   return line;
 }
 
+// Plays at the root: what was paid, and whether anything of the graph was kept.
 template <class D>
-bool Search<D>::advance(Joint joint) {
+std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   if constexpr (D::kLatent) {
     throw InvalidInput("a search in a learned model cannot be advanced: encode the new observation and start anew");
   } else {
-    const std::uint32_t edge = find_edge(graph_.node(root_), joint, 0);
+    const std::uint32_t edge = keep ? find_edge(graph_.node(root_), joint, 0) : kUntried;
     const NodeId child = edge == kUntried ? 0 : graph_.edges(graph_.node(root_)).child[edge] & ~kPending;
-    dynamics_.apply(root_cursor_, joint);
+    const Rewards rewards = dynamics_.apply(root_cursor_, joint);
     noised_ = false;
     if (!child || graph_.node(child).status != Status::kReady) {
       new_root();
-      return false;
+      return {rewards, false};
     }
     if (settings_.canonical) {
       const int symmetry = dynamics_.shared_key(root_cursor_, settings_).symmetry;
@@ -177,7 +178,7 @@ bool Search<D>::advance(Joint joint) {
     }
     root_ = graph_.compact(child);
     root_priors_ = read_priors(graph_, graph_.node(root_));
-    return true;
+    return {rewards, true};
   }
 }
 

@@ -1,0 +1,127 @@
+// Pools of games as Python drives them.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/error.hpp"
+#include "bind/modules.hpp"
+#include "bind/register.hpp"
+#include "bind/search.hpp"
+#include "games/any.hpp"
+#include "search/pool.hpp"
+
+namespace ramify {
+namespace {
+
+using namespace nb::literals;
+
+PlaySettings to_play(const nb::dict& d) {
+  PlaySettings s;
+  s.simulations = field<std::int64_t>(d, "simulations");
+  s.fast_simulations = field<std::int64_t>(d, "fast_simulations");
+  s.full_share = field<double>(d, "full_share");
+  s.temperature = field<double>(d, "temperature");
+  s.temperature_end = field<double>(d, "temperature_end");
+  s.temperature_half_life = field<double>(d, "temperature_half_life");
+  s.opening_moves = field<int>(d, "opening_moves");
+  s.resign_below = field<double>(d, "resign_below");
+  s.resign_moves = field<int>(d, "resign_moves");
+  s.playthrough = field<double>(d, "playthrough");
+  s.reuse = field<bool>(d, "reuse");
+  s.leaves = field<int>(d, "leaves");
+  s.max_moves = field<int>(d, "max_moves");
+  s.ask = field<bool>(d, "ask");
+  s.rollouts = field<int>(d, "rollouts");
+  return s;
+}
+
+// The pool, and the game that must outlive it.
+struct BoundPool {
+  std::unique_ptr<Pool> pool;
+  nb::object game;
+  bool python;
+};
+
+std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
+                                     int places, std::int64_t first, std::int64_t games, int threads) {
+  const Settings given = to_settings(settings);
+  const PlaySettings how = to_play(play);
+  Pool::Start start;
+  const bool python = !nb::isinstance<AnyGame>(game);
+  if (python) {
+    start = [game, given](std::uint64_t state_seed) {
+      return make_python_search(game.attr("initial_state")("seed"_a = state_seed), given);
+    };
+    threads = 1;
+  } else {
+    const AnyGame& native = nb::cast<const AnyGame&>(game);
+    const auto make = search_registry().at(native.name());
+    start = [&native, make, given](std::uint64_t state_seed) { return make(*native.initial(state_seed), given); };
+  }
+  const MaybeRelease release(python);
+  auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, first, games, threads);
+  return std::make_unique<BoundPool>(BoundPool{std::move(pool), std::move(game), python});
+}
+
+EvaluationView evaluation_view(const Rows<const float>& logits, const Rows<const float>& values) {
+  return {logits.data(), values.data(), nullptr, values.ndim() == 2};
+}
+
+nb::dict to_python(const Pool::Counts& c) {
+  nb::dict d;
+  d["games"] = c.games;
+  d["moves"] = c.moves;
+  d["evaluations"] = c.evaluations;
+  d["simulations"] = c.simulations;
+  d["draws"] = c.draws;
+  d["resigned"] = c.resigned;
+  d["active"] = c.active;
+  d["bytes"] = c.bytes;
+  return d;
+}
+
+}  // namespace
+
+void bind_pool(nb::module_& m) {
+  nb::class_<BoundPool>(m, "Pool", "Many games at once; ramify.selfplay drives it.")
+      .def("gather", [](BoundPool& p, int half, const nb::dict& batch) {
+             const BatchView view = to_view(batch);
+             const MaybeRelease release(p.python);
+             return p.pool->gather(half, view);
+           }, "half"_a, "batch"_a, nb::sig("def gather(self, half: int, batch: dict[str, Any]) -> int"),
+           "Play on in one half until every game awaits an evaluation; write the rows and say how many.")
+      .def("absorb", [](BoundPool& p, int half, Rows<const float> logits, Rows<const float> values) {
+             const EvaluationView view = evaluation_view(logits, values);
+             const MaybeRelease release(p.python);
+             p.pool->absorb(half, view);
+           }, "half"_a, "logits"_a, "values"_a,
+           nb::sig("def absorb(self, half: int, logits: NDArray[Any], values: NDArray[Any]) -> None"))
+      .def("cancel", [](BoundPool& p) { p.pool->cancel(); })
+      .def("take_finished", [](BoundPool& p) {
+             nb::list records;
+             for (const std::string& record : p.pool->take_finished()) records.append(nb::bytes(record.data(), record.size()));
+             return records;
+           }, nb::sig("def take_finished(self) -> list[bytes]"), "Records of the games finished since the last call.")
+      .def_prop_ro("idle", [](const BoundPool& p) { return p.pool->idle(); })
+      .def("stop", [](BoundPool& p) { p.pool->stop(); }, "Start no more games.")
+      .def("questions", [](const BoundPool& p) {
+             nb::list list;
+             for (const Pool::Question& q : p.pool->questions())
+               list.append(nb::make_tuple(q.place, q.game, q.move, q.temperature));
+             return list;
+           }, nb::sig("def questions(self) -> list[tuple[int, int, int, float]]"),
+           "Places that await an action, with game, move and temperature.")
+      .def("report", [](const BoundPool& p, int place) { return to_python(p.pool->search(place).report({})); }, "place"_a,
+           nb::sig("def report(self, place: int) -> dict[str, Any]"))
+      .def("answer", [](BoundPool& p, int place, Action first, Action second) { p.pool->answer(place, {{first, second}}); },
+           "place"_a, "first"_a, "second"_a)
+      .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool->counts()); },
+                   nb::sig("def counts(self) -> dict[str, int]"));
+  m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "first"_a, "games"_a, "threads"_a,
+        nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
+                "first: int, games: int, threads: int) -> Pool"));
+}
+
+}  // namespace ramify

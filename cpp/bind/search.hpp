@@ -1,0 +1,53 @@
+// What the bindings of searches and of pools share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bind/convert.hpp"
+#include "search/any_search.hpp"
+#include "search/settings.hpp"
+
+namespace ramify {
+
+namespace nb = nanobind;
+
+template <class T>
+using Rows = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+// Releases the GIL for the time of a call unless the game itself is written in Python.
+class MaybeRelease {
+ public:
+  explicit MaybeRelease(bool needs_python) {
+    if (!needs_python) release_.emplace();
+  }
+
+ private:
+  std::optional<nb::gil_scoped_release> release_;
+};
+
+// A number or word of a dictionary that must be there.
+template <class T>
+T field(const nb::dict& settings, const char* name) {
+  return nb::cast<T>(settings[name]);
+}
+
+template <class T>
+nb::object array_of(const std::vector<T>& data, std::vector<std::size_t> shape = {}) {
+  if (shape.empty()) shape = {data.size()};
+  return nb::cast(to_array(data, shape));
+}
+
+// Every setting must be there: Python's SearchConfig is the one place with defaults.
+Settings to_settings(const nb::dict& settings);
+BatchView to_view(const nb::dict& batch);
+nb::dict to_python(const Report& report);
+std::unique_ptr<AnySearch> make_python_search(const nb::object& state, Settings settings);
+
+}  // namespace ramify

@@ -1,0 +1,262 @@
+#include "search/pool.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace ramify {
+
+Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::int64_t first, std::int64_t games,
+           int threads)
+    : start_(std::move(start)),
+      play_(play),
+      seed_(seed),
+      slots_(static_cast<std::size_t>(places)),
+      next_(first),
+      end_(games < 0 ? std::numeric_limits<std::int64_t>::max() : first + games),
+      threads_(threads) {
+  // The first search says whether the game calls Python; then only the caller's own thread may play.
+  std::size_t place = 0;
+  for (; place < slots_.size() && place < 1; ++place) new_game(slots_[place]);
+  python_ = slots_[0].search && slots_[0].search->needs_python();
+  for (; place < slots_.size(); ++place) new_game(slots_[place]);
+}
+
+void Pool::new_game(Slot& slot) {
+  slot.search.reset();
+  slot.asked = false;
+  while (!stopped_) {
+    const std::int64_t game = next_.fetch_add(1);
+    if (game >= end_) return;
+    const std::uint64_t seed = combine(mix(seed_), static_cast<std::uint64_t>(game));
+    slot.rng = Rng(seed, 0x706c6179);
+    slot.record.begin(static_cast<std::uint64_t>(game), seed);
+    slot.returns = {0.0f, 0.0f};
+    slot.bad[0] = slot.bad[1] = 0;
+    slot.may_resign = slot.rng.uniform() >= play_.playthrough;
+    slot.search = start_(seed);
+    play_opening(slot);
+    if (slot.search->root_acting() == kOver) {  // the opening was all there was
+      end_game(slot, 0);
+      continue;
+    }
+    return begin_search(slot);
+  }
+}
+
+void Pool::play_opening(Slot& slot) {
+  if (play_.opening_moves <= 0) return;
+  const std::uint32_t length = slot.rng.below(static_cast<std::uint32_t>(play_.opening_moves) + 1);
+  for (std::uint32_t i = 0; i < length && slot.search->root_acting() != kOver; ++i) {
+    const Acting acting = slot.search->root_acting();
+    Joint joint;
+    for (int p = 0; p < 2; ++p)
+      if (acts(acting, p)) {
+        const std::vector<Action> legal = slot.search->root_legal(p);
+        joint.of[static_cast<std::size_t>(p)] = legal[slot.rng.below(static_cast<std::uint32_t>(legal.size()))];
+      }
+    make_move(slot, joint, kOpening, nullptr);
+  }
+}
+
+void Pool::begin_search(Slot& slot) {
+  slot.full = play_.fast_simulations <= 0 || slot.rng.uniform() < play_.full_share;
+  slot.wanted = slot.full ? play_.simulations : play_.fast_simulations;
+  slot.search->begin(slot.rng.next(), slot.wanted, slot.full);
+}
+
+double Pool::temperature_at(std::uint32_t move) const {
+  return play_.temperature_end +
+         (play_.temperature - play_.temperature_end) * std::exp2(-static_cast<double>(move) / play_.temperature_half_life);
+}
+
+Joint Pool::choose(Slot& slot, const Report& found) const {
+  const double temperature = temperature_at(slot.record.moves());
+  const std::size_t n1 = found.actions[1].size();
+  Joint joint;
+  for (int p = 0; p < 2; ++p) {
+    if (!acts(found.acting, p)) continue;
+    const std::size_t n = found.actions[p].size();
+    std::vector<double> weights(n, 0.0);
+    for (std::size_t e = 0; e < found.edge_visits.size(); ++e)
+      weights[p == 0 ? e / n1 : e % n1] += static_cast<double>(found.edge_visits[e]);
+    double most = *std::max_element(weights.begin(), weights.end());
+    if (most == 0.0) {  // a search of one simulation knows nothing but priors
+      weights.assign(found.priors[p].begin(), found.priors[p].end());
+      most = *std::max_element(weights.begin(), weights.end());
+    }
+    std::size_t chosen = 0;
+    if (temperature < 1e-3) {
+      const auto rank = [&](std::size_t i) { return std::tuple(weights[i], found.q[p][i], found.priors[p][i]); };
+      for (std::size_t i = 1; i < n; ++i)
+        if (rank(i) > rank(chosen)) chosen = i;
+    } else {
+      double sum = 0.0;
+      for (double& weight : weights) sum += weight = weight > 0.0 ? std::pow(weight / most, 1.0 / temperature) : 0.0;
+      double left = slot.rng.uniform() * sum;
+      for (chosen = 0; chosen + 1 < n && (left -= weights[chosen]) >= 0.0;) ++chosen;
+      while (weights[chosen] == 0.0) --chosen;  // rounding at the very end
+    }
+    joint.of[static_cast<std::size_t>(p)] = found.actions[p][chosen];
+  }
+  return joint;
+}
+
+bool Pool::resigns(Slot& slot, const Report& found) {
+  if (play_.resign_below < -1.0 || found.acting == kBoth) return false;
+  const int player = found.acting == kSecond ? 1 : 0;
+  slot.bad[player] = static_cast<double>(found.value[player]) < play_.resign_below ? slot.bad[player] + 1 : 0;
+  if (!slot.may_resign || slot.bad[player] < play_.resign_moves) return false;
+  slot.returns = player == 0 ? Rewards{-1.0f, 1.0f} : Rewards{1.0f, -1.0f};
+  return true;
+}
+
+void Pool::make_move(Slot& slot, Joint joint, std::uint8_t flags, const Report* found) {
+  slot.record.add_move(slot.search->root_acting(), joint, flags, found);
+  const Rewards rewards = slot.search->play(joint, play_.reuse && !(flags & kOpening));
+  for (std::size_t p = 0; p < 2; ++p) slot.returns[p] += rewards[p];
+  ++slot.counts.moves;
+}
+
+void Pool::end_game(Slot& slot, std::uint16_t flags) {
+  slot.finished.push_back(slot.record.finish(slot.returns, flags));
+  ++slot.counts.games;
+  slot.counts.draws += slot.returns[0] == slot.returns[1];
+  slot.counts.resigned += (flags & kResigned) != 0;
+  slot.search.reset();
+}
+
+void Pool::answer(int place, Joint joint) {
+  Slot& slot = slots_[static_cast<std::size_t>(place)];
+  if (!slot.asked) throw std::logic_error("nobody asked");
+  const Report found = slot.search->report({});
+  const SearchStats stats = slot.search->stats();
+  slot.counts.evaluations += stats.evaluations;
+  slot.counts.simulations += stats.simulations;
+  slot.asked = false;
+  const bool resigned = resigns(slot, found);
+  if (!resigned) make_move(slot, joint, slot.full ? kFull : 0, slot.full ? &found : nullptr);
+  const bool over = resigned || slot.search->root_acting() == kOver;
+  if (over || (play_.max_moves > 0 && slot.record.moves() >= static_cast<std::uint32_t>(play_.max_moves))) {
+    end_game(slot, resigned ? kResigned : over ? 0 : kCut);
+    return new_game(slot);
+  }
+  begin_search(slot);
+}
+
+// Plays on until leaves await their evaluation, a question its answer, or nobody plays here any more.
+void Pool::advance(Slot& slot) {
+  slot.rows = 0;
+  while (slot.search && !slot.asked) {
+    const std::int64_t left = slot.wanted - slot.search->stats().simulations;
+    if (left > 0 && !slot.search->proven() && play_.rollouts >= 0) {
+      slot.search->run_native({play_.rollouts, seed_}, left, 1e9);
+      slot.asked = true;
+      if (!play_.ask) answer(static_cast<int>(&slot - slots_.data()), choose(slot, slot.search->report({})));
+      return;  // one move at a time: a gather must end
+    }
+    if (left > 0 && !slot.search->proven()) {
+      slot.rows = slot.search->collect(play_.leaves, left);
+      if (slot.rows) return;
+      continue;
+    }
+    slot.asked = true;
+    if (!play_.ask) answer(static_cast<int>(&slot - slots_.data()), choose(slot, slot.search->report({})));
+  }
+}
+
+template <class Work>
+void Pool::share(int half, Work work) {
+  const auto [begin, end] = range(half);
+  if (python_) {  // the GIL belongs to this thread alone
+    for (std::size_t i = begin; i < end; ++i) work(slots_[i]);
+    return;
+  }
+  std::atomic<std::size_t> next{begin};
+  constexpr std::size_t kShare = 8;  // neighbours, so that threads seldom meet
+  threads_.run([&, last = end](int) {
+    for (std::size_t i; (i = next.fetch_add(kShare)) < last;)
+      for (std::size_t k = i; k < std::min(i + kShare, last); ++k) work(slots_[k]);
+  });
+}
+
+int Pool::gather(int half, const BatchView& batch) {
+  share(half, [&](Slot& slot) { advance(slot); });
+  const auto [begin, end] = range(half);
+  std::vector<int> first(slots_.size() + 1, 0);
+  int rows = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    first[i] = rows;
+    rows += slots_[i].rows;
+  }
+  share(half, [&](Slot& slot) {
+    if (slot.rows) slot.search->write(batch, first[static_cast<std::size_t>(&slot - slots_.data())]);
+  });
+  return rows;
+}
+
+void Pool::absorb(int half, const EvaluationView& evaluation) {
+  const auto [begin, end] = range(half);
+  std::vector<int> first(slots_.size() + 1, 0);
+  int rows = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    first[i] = rows;
+    rows += slots_[i].rows;
+  }
+  share(half, [&](Slot& slot) {
+    if (!slot.rows) return;
+    slot.search->absorb(evaluation, first[static_cast<std::size_t>(&slot - slots_.data())]);
+    slot.rows = 0;
+  });
+}
+
+void Pool::cancel() {
+  for (Slot& slot : slots_) {
+    if (slot.search && slot.rows) slot.search->cancel();
+    slot.rows = 0;
+  }
+}
+
+std::vector<std::string> Pool::take_finished() {
+  std::vector<std::string> all;
+  for (Slot& slot : slots_) {
+    for (std::string& record : slot.finished) all.push_back(std::move(record));
+    slot.finished.clear();
+  }
+  return all;
+}
+
+bool Pool::idle() const {
+  return std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return static_cast<bool>(slot.search); });
+}
+
+std::vector<Pool::Question> Pool::questions() const {
+  std::vector<Question> list;
+  for (std::size_t i = 0; i < slots_.size(); ++i)
+    if (slots_[i].search && slots_[i].asked)
+      list.push_back({static_cast<int>(i), slots_[i].record.game(), slots_[i].record.moves(),
+                      temperature_at(slots_[i].record.moves())});
+  return list;
+}
+
+Pool::Counts Pool::counts() const {
+  Counts total;
+  for (const Slot& slot : slots_) {
+    total.games += slot.counts.games;
+    total.moves += slot.counts.moves;
+    total.evaluations += slot.counts.evaluations;
+    total.simulations += slot.counts.simulations;
+    total.draws += slot.counts.draws;
+    total.resigned += slot.counts.resigned;
+    if (!slot.search) continue;
+    ++total.active;
+    const SearchStats stats = slot.search->stats();
+    total.evaluations += slot.asked ? 0 : stats.evaluations;
+    total.simulations += slot.asked ? 0 : stats.simulations;
+    total.bytes += stats.bytes;
+  }
+  return total;
+}
+
+}  // namespace ramify

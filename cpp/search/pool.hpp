@@ -1,0 +1,116 @@
+// Many games at once: each has a search, all share one evaluator. The pool's places are in two halves, so that one half
+// is searched while the other is evaluated. What a game becomes depends on its number and the seed alone, not on how
+// many are played at once, in how many threads, or who else is in the batch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "base/thread_pool.hpp"
+#include "search/any_search.hpp"
+#include "search/record.hpp"
+
+namespace ramify {
+
+// How games are played; ramify.selfplay.PlayConfig is the public face, with defaults and ranges.
+struct PlaySettings {
+  std::int64_t simulations = 800;
+  std::int64_t fast_simulations = 0;  // 0: every search is a full one
+  double full_share = 1.0;            // share of full searches otherwise; only these are recorded
+  double temperature = 1.0;
+  double temperature_end = 0.0;
+  double temperature_half_life = 10.0;  // in moves
+  int opening_moves = 0;                // at most so many random moves before the first search
+  double resign_below = -2.0;           // a value; below -1 nobody resigns
+  int resign_moves = 3;                 // of the same player, in a row
+  double playthrough = 0.1;             // share of games in which nobody may resign
+  bool reuse = false;                   // keep what is known of the position from the move before
+  int leaves = 1;                       // of one search, evaluated together
+  int max_moves = 0;                    // 0: until the end
+  bool ask = false;                     // who calls the pool chooses the actions
+  int rollouts = -1;                    // evaluated in the core, with so many random games; -1: from outside
+};
+
+class Pool {
+ public:
+  // Makes the search of a game at its first position.
+  using Start = std::function<std::unique_ptr<AnySearch>(std::uint64_t seed)>;
+
+  Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::int64_t first, std::int64_t games,
+       int threads);
+
+  int places() const { return static_cast<int>(slots_.size()); }
+  // Plays on in one half until every game of it awaits an evaluation (or an answer to `ask`), and writes the rows;
+  // returns how many.
+  int gather(int half, const BatchView& batch);
+  void absorb(int half, const EvaluationView& evaluation);
+  void cancel();  // takes back what awaits evaluation
+
+  // Games finished since the last call, as records.
+  std::vector<std::string> take_finished();
+  bool idle() const;  // nobody plays any more
+  void stop() { stopped_ = true; }  // start no more games
+
+  struct Question {
+    int place;
+    std::uint64_t game;
+    std::uint32_t move;
+    double temperature;
+  };
+  std::vector<Question> questions() const;
+  const AnySearch& search(int place) const { return *slots_[static_cast<std::size_t>(place)].search; }
+  void answer(int place, Joint joint);
+
+  struct Counts {
+    std::int64_t games = 0, moves = 0, evaluations = 0, simulations = 0, draws = 0, resigned = 0, active = 0;
+    std::uint64_t bytes = 0;
+  };
+  Counts counts() const;
+
+ private:
+  struct Slot {
+    std::unique_ptr<AnySearch> search;  // null: nobody plays here
+    GameRecord record;
+    Rng rng{0};
+    std::int64_t wanted = 0;
+    bool full = true, asked = false, may_resign = true;
+    int bad[2] = {0, 0};  // moves in a row below the threshold
+    Rewards returns{0.0f, 0.0f};
+    int rows = 0;
+    std::vector<std::string> finished;
+    Counts counts;
+  };
+
+  void new_game(Slot& slot);
+  void play_opening(Slot& slot);
+  void begin_search(Slot& slot);
+  void advance(Slot& slot);
+  Joint choose(Slot& slot, const Report& found) const;
+  double temperature_at(std::uint32_t move) const;
+  bool resigns(Slot& slot, const Report& found);
+  void make_move(Slot& slot, Joint joint, std::uint8_t flags, const Report* found);
+  void end_game(Slot& slot, std::uint16_t flags);
+  template <class Work>
+  void share(int half, Work work);
+  std::pair<std::size_t, std::size_t> range(int half) const {
+    const std::size_t middle = (slots_.size() + 1) / 2;
+    return half == 0 ? std::pair{std::size_t{0}, middle} : std::pair{middle, slots_.size()};
+  }
+
+  Start start_;
+  PlaySettings play_;
+  std::uint64_t seed_;
+  std::vector<Slot> slots_;
+  std::atomic<std::int64_t> next_;
+  std::int64_t end_;
+  std::atomic<bool> stopped_{false};
+  bool python_ = false;
+  ThreadPool threads_;
+};
+
+}  // namespace ramify

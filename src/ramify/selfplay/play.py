@@ -1,0 +1,185 @@
+"""Playing many games at once: gathering positions of one half of the games while the other half is evaluated."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ramify import _core
+from ramify.games import Game
+from ramify.search.batch import Batch, Evaluation, Evaluator, NativeEvaluator, per_player
+from ramify.search.config import SearchConfig
+from ramify.search.result import SearchResult
+from ramify.selfplay.config import PlayConfig
+
+
+class SelfPlay:
+    """Games of one evaluator against itself. Iterate over it: every item is a list of records, as bytes.
+
+    ``places`` games are played at once and each finished one is replaced, until ``games`` are done (None: until
+    ``stop``). What a game becomes depends on ``seed`` and its number alone. ``fixed_batches`` pads every batch to one
+    size, for evaluators whose rounding depends on it: then results do not depend on ``places`` or ``threads`` either.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator | NativeEvaluator | None = None,
+        search: SearchConfig | None = None,
+        play: PlayConfig | None = None,
+        *,
+        games: int | None = None,
+        places: int = 256,
+        threads: int = 1,
+        seed: int = 0,
+        first: int = 0,
+        fixed_batches: int | None = None,
+    ) -> None:
+        if places < 1 or threads < 1 or (games is not None and games < 0):
+            raise ValueError("places and threads must be 1 or more, and games 0 or more")
+        self.game = game
+        self.search = search if search is not None else SearchConfig()
+        self.play = play if play is not None else PlayConfig()
+        self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
+        self.seed = seed
+        self._native = isinstance(self.evaluator, NativeEvaluator)
+        # The core draws from visits itself; any other policy is asked for here, move by move.
+        self._asks = self.play.acting != "visits" or self.search.selection == "gumbel" or self.search.solver
+        rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
+        self._pool = _core.make_pool(
+            game,
+            self.search.replace(threads=1).model_dump(),
+            self.play.core(self.search, ask=self._asks, rollouts=rollouts),
+            seed,
+            places,
+            first,
+            -1 if games is None else games,
+            threads,
+        )
+        self._rows = (places + 1) // 2 * self.search.batch
+        if fixed_batches is not None and fixed_batches < self._rows:
+            raise ValueError(f"fixed_batches must be {self._rows} or more for {places} places")
+        self._fixed = fixed_batches
+        rows = max(self._rows, fixed_batches or 0)
+        self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]
+        self._stopped = False
+        self.batches = self.evaluated = 0
+        self.busy = self.waited = 0.0  # seconds in which the evaluator worked; in which the pool waited for it
+        self.started = time.perf_counter()
+
+    def _new_arrays(self, rows: int) -> dict[str, Any]:
+        arrays: dict[str, Any] = {
+            "observations": np.zeros((rows, *self.game.observation_shape), np.float32),
+            "acting": np.zeros((rows, 2), np.uint8),
+            "keys": np.zeros(rows, np.uint64),
+        }
+        if getattr(self.evaluator, "needs_legal", True):
+            arrays["legal"] = np.zeros((rows, 2, self.game.num_actions), np.uint8)
+        prepare = getattr(self.evaluator, "prepare_arrays", None)  # memory of its own, such as pinned
+        return prepare(arrays) if prepare is not None else arrays
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Games, moves, evaluations, simulations, draws, resigned, active games, bytes of graphs."""
+        return self._pool.counts
+
+    def stop(self) -> None:
+        """Start no more games; those in play are finished."""
+        self._pool.stop()
+
+    def __iter__(self) -> Iterator[list[bytes]]:
+        if self._native:
+            yield from self._play_native()
+            return
+        with ThreadPoolExecutor(1, "ramify-evaluator") as executor:
+            pending: list[Future[tuple[Any, Any, float]] | None] = [None, None]
+            try:
+                while True:
+                    for half in (0, 1):
+                        self._finish(half, pending)
+                        rows = self._gather(half)
+                        if rows:
+                            pending[half] = executor.submit(self._evaluate, self._batch(half, rows), rows)
+                    finished = self._pool.take_finished()
+                    if finished:
+                        yield finished
+                    if pending == [None, None] and self._pool.idle:
+                        return
+            finally:  # what was finished is the caller's already; what awaits an evaluation is taken back
+                for future in pending:
+                    if future is not None:
+                        future.cancel() or future.exception()
+                self._pool.cancel()
+
+    def _play_native(self) -> Iterator[list[bytes]]:
+        while not self._pool.idle:
+            for half in (0, 1):
+                self._gather(half)
+            finished = self._pool.take_finished()
+            if finished:
+                yield finished
+
+    def _gather(self, half: int) -> int:
+        rows = self._pool.gather(half, self._arrays[half])
+        while self._asks and (questions := self._pool.questions()):
+            for place, number, move, temperature in questions:
+                self._answer(place, number, move, temperature)
+            if rows:
+                break  # those who were answered come along with the next batch
+            rows = self._pool.gather(half, self._arrays[half])
+        return rows
+
+    def _answer(self, place: int, number: int, move: int, temperature: float) -> None:
+        result = SearchResult.from_report(
+            self._pool.report(place),
+            num_actions=self.game.num_actions,
+            principal_variation=[],
+            stats={"seed": self.seed},
+            config=self.search,
+        )
+        rng = np.random.default_rng((self.seed, number, move))
+        chosen = result.action(temperature, rng, self.play.acting)
+        first, second = chosen if len(result.acting) == 2 else (chosen, chosen)
+        self._pool.answer(place, first if 0 in result.acting else -1, second if 1 in result.acting else -1)
+
+    def _batch(self, half: int, rows: int) -> Batch:
+        arrays = self._arrays[half]
+        rows = self._fixed or rows
+        legal = arrays["legal"][:rows].view(np.bool_) if "legal" in arrays else np.zeros((rows, 2, 0), np.bool_)
+        return Batch(arrays["observations"][:rows], legal, arrays["acting"][:rows].view(np.bool_), arrays["keys"][:rows])
+
+    def _evaluate(self, batch: Batch, rows: int) -> tuple[Any, Any, float]:
+        start = time.perf_counter()
+        answer = self.evaluator.evaluate(batch)  # type: ignore[union-attr]
+        logits, values = _as_rows(answer, batch, self.game.num_actions)
+        return logits[:rows], values[:rows], time.perf_counter() - start
+
+    def _finish(self, half: int, pending: list[Future[tuple[Any, Any, float]] | None]) -> None:
+        future = pending[half]
+        if future is None:
+            return
+        start = time.perf_counter()
+        logits, values, seconds = future.result()
+        pending[half] = None
+        self.waited += time.perf_counter() - start
+        self.busy += seconds
+        self.batches += 1
+        self.evaluated += len(values)
+        self._pool.absorb(half, logits, values)
+
+
+def _as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[Any, Any]:
+    """Logits and values as the pool reads them: one row per position where one player acts, else one per player."""
+    n = len(batch)
+    logits, values = np.asarray(answer.logits), np.asarray(answer.values)
+    one_each = logits.shape == (n, actions) and values.shape == (n,) and not batch.acting.all(axis=1).any()
+    if one_each and logits.dtype == values.dtype == np.float32:
+        return np.ascontiguousarray(logits), np.ascontiguousarray(values)
+    return (
+        per_player(answer.logits, n, batch.acting, what="logits", actions=actions, zero_sum=True),
+        per_player(answer.values, n, batch.acting, what="values", actions=None, zero_sum=True),
+    )

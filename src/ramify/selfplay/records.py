@@ -1,0 +1,234 @@
+"""Games on disk: one compact record per game, many in a shard that is whole or not there at all.
+
+A shard is a file: magic, version, a JSON header, the records compressed by zstandard, and a checksum of all that. It is
+written beside its place and moved there, so a run that is killed loses the games in flight and nothing else. A damaged
+shard is never read in part: ``read_shard`` raises ``DamagedShard`` and ``read_folder`` reports and skips it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.games import Game, State
+from ramify.search.config import SearchConfig
+from ramify.search.policies import Root
+
+MAGIC = b"RAMIFYGR"
+VERSION = 1
+SUFFIX = ".games"
+LEVEL = 6  # of compression: a tenth smaller than 3, and still faster than games are played
+
+logger = logging.getLogger("ramify")
+
+RESIGNED, CUT = 1, 2
+RECORDED, OPENING, FULL = 4, 8, 16
+_PRIOR_BASE = np.uint32(3 << 28)
+
+
+class DamagedShard(ValueError):
+    """A shard that is not what was written."""
+
+
+@dataclass(frozen=True)
+class FoundBySearch:
+    """What a search found at one move, as in SearchResult. Arrays are over outcomes."""
+
+    value: NDArray[np.float32]  # [2]
+    evaluation: NDArray[np.float32]  # [2]
+    outcomes: tuple[NDArray[np.int32], NDArray[np.int32]]
+    priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as searched with
+    visits: NDArray[np.int64]  # [n0, n1]
+    payoffs: NDArray[np.float32]  # [2, n0, n1], nan where unvisited
+    average: tuple[NDArray[np.float32], NDArray[np.float32]] | None
+
+    def root(self, config: SearchConfig) -> Root:
+        """The numbers that policies are made of; ``config`` is the search's, from the shard's header."""
+        values = []
+        for player in (0, 1):
+            visits = self.visits.sum(axis=1 - player)
+            sums = np.nansum(np.where(self.visits > 0, self.visits * self.payoffs[player], 0.0), axis=1 - player)
+            values.append(np.where(visits > 0, sums / np.maximum(visits, 1), self.evaluation[player]).astype(np.float32))
+        q = (values[0], values[1])
+        return Root(self.visits, self.priors, q, self.payoffs, self.evaluation, self.average, config)
+
+
+@dataclass(frozen=True)
+class Move:
+    """One move of a game: who acted, what they did, and what a full search found."""
+
+    acting: tuple[int, ...]
+    actions: tuple[int, ...]
+    opening: bool  # random, before the first search
+    full: bool
+    found: FoundBySearch | None
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """A whole game. ``number`` and the run's seed decide it."""
+
+    number: int
+    seed: int
+    returns: NDArray[np.float32]  # [2]; by resignation where ``resigned``
+    resigned: bool
+    cut: bool
+    moves: list[Move]
+
+    def states(self, game: Game) -> Iterator[State]:
+        """The positions in which the moves were made, and the last one."""
+        state = game.initial_state(seed=self.seed)
+        for move in self.moves:
+            yield state.copy()
+            state.apply(*move.actions)
+        yield state
+
+
+class _Reader:
+    """Numbers from bytes, one after another."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, form: str) -> Any:
+        values = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return values[0] if len(values) == 1 else values
+
+    def array(self, kind: str, count: int) -> NDArray[Any]:
+        found = np.frombuffer(self.data, "<" + kind, count, self.at)
+        self.at += found.nbytes
+        return found
+
+
+def decode(data: bytes) -> GameRecord:
+    """A record as the compiled pool writes it (cpp/search/record.cpp)."""
+    reader = _Reader(data)
+    number, seed, first, second, flags, count = reader.take("QQffHI")
+    moves = [_decode_move(reader) for _ in range(count)]
+    if reader.at != len(data):
+        raise DamagedShard(f"game {number}: {len(data) - reader.at} bytes too many")
+    returns = np.array([first, second], np.float32)
+    return GameRecord(number, seed, returns, bool(flags & RESIGNED), bool(flags & CUT), moves)
+
+
+def _decode_move(reader: _Reader) -> Move:
+    flags = reader.take("B")
+    acting = tuple(player for player in (0, 1) if flags >> player & 1)
+    actions = tuple(reader.take("H") for _ in acting)
+    found = _decode_search(reader, acting) if flags & RECORDED else None
+    return Move(acting, actions, bool(flags & OPENING), bool(flags & FULL), found)
+
+
+def _decode_search(reader: _Reader, acting: tuple[int, ...]) -> FoundBySearch:
+    value, evaluation = reader.array("f4", 2), reader.array("f4", 2)
+    outcomes, priors, counts = [], [], []
+    for player in (0, 1):
+        count = reader.take("H")
+        counts.append(count)
+        if player in acting:
+            outcomes.append(reader.array("u2", count).astype(np.int32))
+            codes = reader.array("u2", count).astype(np.uint32)
+            priors.append(((codes << np.uint32(12)) | _PRIOR_BASE).view(np.float32))
+        else:
+            outcomes.append(np.full(count, -1, np.int32))
+            priors.append(np.ones(count, np.float32))
+    visited = reader.take("I")
+    places = reader.array("u4", visited)
+    visits = np.zeros(counts[0] * counts[1], np.int64)
+    visits[places] = reader.array("u4", visited)
+    payoffs = np.full((2, len(visits)), np.nan, np.float32)
+    for player in (0, 1):
+        payoffs[player, places] = reader.array("f4", visited)
+    average = None
+    if reader.take("B"):
+        average = (reader.array("f4", counts[0]), reader.array("f4", counts[1]))
+    return FoundBySearch(
+        value,
+        evaluation,
+        (outcomes[0], outcomes[1]),
+        (priors[0], priors[1]),
+        visits.reshape(counts),
+        payoffs.reshape(2, *counts),
+        average,
+    )
+
+
+def _zstandard() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportError("records are compressed with zstandard: pip install 'ramify[selfplay]'") from None
+    return zstandard
+
+
+def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) -> int:
+    """Write records and what is known of them as one shard; returns its size. Atomic: all of it or nothing."""
+    listed = list(records)
+    payload = b"".join(struct.pack("<I", len(record)) + record for record in listed)
+    packed = _zstandard().ZstdCompressor(level=LEVEL).compress(payload)
+    head = json.dumps({**header, "games": len(listed)}, sort_keys=True).encode()
+    body = MAGIC + struct.pack("<IIQQ", VERSION, len(head), len(packed), len(payload)) + head + packed
+    data = body + hashlib.blake2b(body, digest_size=32).digest()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(beside, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(beside, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return len(data)
+
+
+def read_shard(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
+    """Header and games of a shard; raises DamagedShard unless it is exactly what was written."""
+    data = path.read_bytes()
+    sizes = struct.calcsize("<IIQQ")
+    if len(data) < len(MAGIC) + sizes + 32 or not data.startswith(MAGIC):
+        raise DamagedShard(f"{path}: not a shard of games")
+    version, head_size, packed_size, payload_size = struct.unpack_from("<IIQQ", data, len(MAGIC))
+    if version != VERSION:
+        raise DamagedShard(f"{path}: version {version}, but this ramify reads version {VERSION}")
+    start = len(MAGIC) + sizes
+    if len(data) != start + head_size + packed_size + 32:
+        raise DamagedShard(f"{path}: {len(data)} bytes where {start + head_size + packed_size + 32} were written")
+    if hashlib.blake2b(data[:-32], digest_size=32).digest() != data[-32:]:
+        raise DamagedShard(f"{path}: the checksum is wrong")
+    header = json.loads(data[start : start + head_size])
+    packed = data[start + head_size : -32]
+    payload = _zstandard().ZstdDecompressor().decompress(packed, max_output_size=payload_size)
+    games, at = [], 0
+    while at < len(payload):
+        (size,) = struct.unpack_from("<I", payload, at)
+        games.append(decode(payload[at + 4 : at + 4 + size]))
+        at += 4 + size
+    return header, games
+
+
+def shards(folder: Path) -> list[Path]:
+    """The shards of a folder, in the order in which they were written."""
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if not path.name.startswith("."))
+
+
+def read_folder(folder: Path) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
+    """All whole shards of a folder; a damaged one is reported (logger ``ramify``) and skipped."""
+    for path in shards(folder):
+        try:
+            yield read_shard(path)
+        except DamagedShard as damage:
+            logger.warning("skipped: %s", damage)

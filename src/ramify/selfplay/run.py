@@ -1,0 +1,136 @@
+"""A run of self-play: games into shards, one after another, with a look at how it goes."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ramify.selfplay.records as records
+from ramify.selfplay.play import SelfPlay
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, and how fast."""
+
+    games: int
+    moves: int
+    evaluations: int
+    seconds: float
+    active: int
+    mean_batch: float
+    busy: float  # share of the time in which the evaluator worked
+    mean_length: float
+    draws: float  # share of the games
+    cache_hits: float | None
+    shards: int
+    bytes: int
+
+    @property
+    def positions_per_s(self) -> float:
+        """Moves played per second."""
+        return self.moves / max(self.seconds, 1e-9)
+
+    @property
+    def evaluations_per_s(self) -> float:
+        return self.evaluations / max(self.seconds, 1e-9)
+
+    @property
+    def games_per_s(self) -> float:
+        return self.games / max(self.seconds, 1e-9)
+
+
+def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
+    """What a run looks like now."""
+    counts, seconds = play.counts, time.perf_counter() - play.started
+    return Progress(
+        games=counts["games"],
+        moves=counts["moves"],
+        evaluations=counts["evaluations"],
+        seconds=seconds,
+        active=counts["active"],
+        mean_batch=play.evaluated / max(play.batches, 1),
+        busy=play.busy / max(seconds, 1e-9),
+        mean_length=counts["moves"] / max(counts["games"], 1),
+        draws=counts["draws"] / max(counts["games"], 1),
+        cache_hits=getattr(play.evaluator, "hit_rate", None),
+        shards=shards,
+        bytes=size,
+    )
+
+
+def run(
+    play: SelfPlay,
+    folder: Path,
+    *,
+    games_per_shard: int = 256,
+    shard_seconds: float = 60.0,
+    network: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Progress:
+    """Play until the games are done, and write them to ``folder`` in shards of ``games_per_shard``.
+
+    A shard is also written when ``shard_seconds`` have passed, when anything goes wrong, and on Ctrl-C: finished games
+    are never lost. Shards are numbered on from those already there.
+    """
+    header = {
+        "game": play.game.name,
+        "params": _plain(getattr(play.game, "params", {})),
+        "search": play.search.model_dump(),
+        "play": play.play.model_dump(),
+        "seed": play.seed,
+        "network": network,
+    }
+    waiting: list[bytes] = []
+    count, size = len(records.shards(folder)), 0
+    last = time.perf_counter()
+
+    def write() -> None:
+        nonlocal count, size, last
+        if waiting:
+            path = folder / f"{_next_number(folder):06d}{records.SUFFIX}"
+            size += records.write_shard(path, waiting, header)
+            count += 1
+            waiting.clear()
+        last = time.perf_counter()
+
+    try:
+        for finished in play:
+            waiting.extend(finished)
+            while len(waiting) >= games_per_shard or (waiting and time.perf_counter() - last > shard_seconds):
+                write()
+            if progress is not None:
+                progress(measure(play, count, size))
+    finally:
+        write()
+    return measure(play, count, size)
+
+
+def _next_number(folder: Path) -> int:
+    numbers = [int(path.stem) for path in records.shards(folder) if path.stem.isdigit()] if folder.exists() else []
+    return max(numbers, default=-1) + 1
+
+
+def first_game(folder: Path) -> int:
+    """The number of the first game that is not in the folder yet, so that a run can go on where it stopped."""
+    last = -1
+    for _, games in records.read_folder(folder) if folder.exists() else ():
+        last = max([last, *(game.number for game in games)])
+    return last + 1
+
+
+def peek_number(record: bytes) -> int:
+    """A record's game number, without decoding the rest."""
+    return int(struct.unpack_from("<Q", record)[0])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
