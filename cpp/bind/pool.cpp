@@ -65,8 +65,11 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
   return std::make_unique<BoundPool>(BoundPool{std::move(pool), std::move(game), python});
 }
 
-EvaluationView evaluation_view(const Rows<const float>& logits, const Rows<const float>& values) {
-  return {logits.data(), values.data(), nullptr, values.ndim() == 2};
+// Logits are float32, or bfloat16 as uint16.
+LogitRow logit_row(nb::handle given) {
+  Rows<const std::uint16_t> half;
+  if (nb::try_cast(given, half, false)) return {nullptr, half.data()};
+  return {nb::cast<Rows<const float>>(given, false).data(), nullptr};
 }
 
 nb::dict to_python(const Pool::Counts& c) {
@@ -92,8 +95,8 @@ void bind_pool(nb::module_& m) {
              return p.pool->gather(half, view);
            }, "half"_a, "batch"_a, nb::sig("def gather(self, half: int, batch: dict[str, Any]) -> int"),
            "Play on in one half until every game awaits an evaluation; write the rows and say how many.")
-      .def("absorb", [](BoundPool& p, int half, Rows<const float> logits, Rows<const float> values) {
-             const EvaluationView view = evaluation_view(logits, values);
+      .def("absorb", [](BoundPool& p, int half, const nb::object& logits, Rows<const float> values) {
+             const EvaluationView view{logit_row(logits), values.data(), nullptr, values.ndim() == 2};
              const MaybeRelease release(p.python);
              p.pool->absorb(half, view);
            }, "half"_a, "logits"_a, "values"_a,

@@ -94,7 +94,7 @@ nb::dict to_python(const SearchStats& s) {
 
 void absorb(BoundSearch& self, Rows<const float> logits, Rows<const float> values, int row,
             std::optional<Rows<const float>> rewards) {
-  const EvaluationView view{logits.data(), values.data(), rewards ? rewards->data() : nullptr};
+  const EvaluationView view{{logits.data(), nullptr}, values.data(), rewards ? rewards->data() : nullptr};
   const MaybeRelease release(self.search->needs_python());
   self.search->absorb(view, row);
 }
@@ -145,7 +145,7 @@ class Group {
   void absorb(const nb::list& searches, const std::vector<int>& rows, Rows<const float> logits,
               Rows<const float> values, std::optional<Rows<const float>> rewards) {
     const std::vector<AnySearch*> list = pointers(searches);
-    const EvaluationView view{logits.data(), values.data(), rewards ? rewards->data() : nullptr};
+    const EvaluationView view{{logits.data(), nullptr}, values.data(), rewards ? rewards->data() : nullptr};
     std::vector<int> first(list.size());
     for (std::size_t i = 1; i < list.size(); ++i) first[i] = first[i - 1] + rows[i - 1];
     const MaybeRelease release(any_python(list));
@@ -260,7 +260,7 @@ void bind_search(nb::module_& m) {
           std::vector<Action> all(logits.size());
           for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Action>(i);
           std::vector<float> out(logits.size());
-          if (!softmax(logits.data(), all.data(), static_cast<int>(all.size()), out.data()))
+          if (!softmax({logits.data(), nullptr}, all.data(), static_cast<int>(all.size()), out.data()))
             throw EvaluatorError("a logit is not finite");
           return to_array(out);
         }, "logits"_a, "The engine's own softmax.");

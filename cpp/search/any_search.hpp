@@ -8,6 +8,7 @@
 
 #include "games/rules.hpp"
 #include "search/node.hpp"
+#include "search/priors.hpp"
 
 namespace ramify {
 
@@ -24,7 +25,7 @@ struct BatchView {
 
 // What an evaluator answered.
 struct EvaluationView {
-  const float* logits = nullptr;   // [rows, 2, num_actions]
+  LogitRow logits;                 // [rows, 2, num_actions]
   const float* values = nullptr;   // [rows, 2]
   const float* rewards = nullptr;  // latent: [rows, 2], on the edge into the row's node
   bool per_player = true;          // false: one row each, [rows, num_actions] and [rows], the acting player's; the

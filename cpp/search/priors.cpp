@@ -25,7 +25,7 @@ inline float exp_nonpositive(float x) {
 
 }  // namespace
 
-bool softmax(const float* logits, const Action* actions, int count, float* out) {
+bool softmax(LogitRow logits, const Action* actions, int count, float* out) {
   float top = -HUGE_VALF;
   bool finite = true;
   for (int i = 0; i < count; ++i) {

@@ -100,10 +100,10 @@ void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, 
     const auto r = static_cast<std::size_t>(row);
     float values[2];
     if (evaluation.per_player) {
-      fill_priors(worker, leaf, evaluation.logits + 2 * r * actions, actions, row);
+      fill_priors(worker, leaf, evaluation.logits.from(2 * r * actions), actions, row);
       values[0] = evaluation.values[2 * r], values[1] = evaluation.values[2 * r + 1];
     } else {
-      fill_priors(worker, leaf, evaluation.logits + r * actions, 0, row);
+      fill_priors(worker, leaf, evaluation.logits.from(r * actions), 0, row);
       const bool second = graph_.node(leaf.node).acting == kSecond;
       values[second] = evaluation.values[r], values[!second] = -evaluation.values[r];
     }

@@ -16,7 +16,7 @@ void Search<D>::fill_uniform(Node& node) {
 }
 
 template <class D>
-void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, const float* logits, int row) {
+void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, LogitRow logits, int row) {
   Action* actions = worker.actions.data();
   int n = dynamics_.legal(leaf.cursor, player, actions);
   if (!softmax(logits, actions, n, worker.priors.data()))
@@ -46,10 +46,10 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
 }
 
 template <class D>
-void Search<D>::fill_priors(Worker& worker, const Leaf& leaf, const float* logits, std::size_t stride, int row) {
+void Search<D>::fill_priors(Worker& worker, const Leaf& leaf, LogitRow logits, std::size_t stride, int row) {
   Node& node = graph_.node(leaf.node);
   for (int p = 0; p < 2; ++p)
-    if (acts(node.acting, p)) fill_player(worker, leaf, node, p, logits + static_cast<std::size_t>(p) * stride, row);
+    if (acts(node.acting, p)) fill_player(worker, leaf, node, p, logits.from(static_cast<std::size_t>(p) * stride), row);
 }
 
 template <class D>

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli import analyze, demo, doctor, games
+from ramify.cli import analyze, bench, demo, doctor, games, selfplay
 
 app = typer.Typer(
     help="Neural-guided search in games.",
@@ -16,6 +16,8 @@ app = typer.Typer(
 )
 app.command("games")(games.games)
 app.command("analyze")(analyze.analyze)
+app.command("selfplay")(selfplay.selfplay)
+app.add_typer(bench.bench, name="bench")
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
 

@@ -16,9 +16,22 @@ from ramify.search.config import SearchConfig
 from ramify.search.result import SearchResult
 from ramify.selfplay.config import PlayConfig
 
+Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
+
+
+class RawAnswer:
+    """Rows that a device is working on."""
+
+    def __init__(self, handle: Any, rows: int) -> None:
+        self.handle, self.rows, self.started = handle, rows, time.perf_counter()
+
+    def result(self) -> Rows:
+        logits, values = self.handle()
+        return logits[: self.rows], values[: self.rows], time.perf_counter() - self.started
+
 
 class SelfPlay:
-    """Games of one evaluator against itself. Iterate over it: every item is a list of records, as bytes.
+    """Games of one evaluator against itself. Iterate over it: every item is a list of records, as bytes, often empty.
 
     ``places`` games are played at once and each finished one is replaced, until ``games`` are done (None: until
     ``stop``). What a game becomes depends on ``seed`` and its number alone. ``fixed_batches`` pads every batch to one
@@ -96,32 +109,34 @@ class SelfPlay:
             yield from self._play_native()
             return
         with ThreadPoolExecutor(1, "ramify-evaluator") as executor:
-            pending: list[Future[tuple[Any, Any, float]] | None] = [None, None]
+            pending: list[Future[Rows] | RawAnswer | None] = [None, None]
             try:
                 while True:
                     for half in (0, 1):
                         self._finish(half, pending)
                         rows = self._gather(half)
                         if rows:
-                            pending[half] = executor.submit(self._evaluate, self._batch(half, rows), rows)
-                    finished = self._pool.take_finished()
-                    if finished:
-                        yield finished
+                            pending[half] = self._submit(executor, half, rows)
+                    yield self._pool.take_finished()
                     if pending == [None, None] and self._pool.idle:
                         return
             finally:  # what was finished is the caller's already; what awaits an evaluation is taken back
                 for future in pending:
-                    if future is not None:
-                        future.cancel() or future.exception()
+                    if isinstance(future, Future) and not future.cancel():
+                        future.exception()
                 self._pool.cancel()
+
+    def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
+        batch = self._batch(half, rows)
+        if hasattr(self.evaluator, "submit_raw"):  # it works on its own device, and answers without a copy
+            return RawAnswer(self.evaluator.submit_raw(batch), rows)
+        return executor.submit(self._evaluate, batch, rows)
 
     def _play_native(self) -> Iterator[list[bytes]]:
         while not self._pool.idle:
             for half in (0, 1):
                 self._gather(half)
-            finished = self._pool.take_finished()
-            if finished:
-                yield finished
+            yield self._pool.take_finished()
 
     def _gather(self, half: int) -> int:
         rows = self._pool.gather(half, self._arrays[half])
@@ -150,15 +165,17 @@ class SelfPlay:
         arrays = self._arrays[half]
         rows = self._fixed or rows
         legal = arrays["legal"][:rows].view(np.bool_) if "legal" in arrays else np.zeros((rows, 2, 0), np.bool_)
-        return Batch(arrays["observations"][:rows], legal, arrays["acting"][:rows].view(np.bool_), arrays["keys"][:rows])
+        return Batch(
+            arrays["observations"][:rows], legal, arrays["acting"][:rows].view(np.bool_), arrays["keys"][:rows]
+        )
 
-    def _evaluate(self, batch: Batch, rows: int) -> tuple[Any, Any, float]:
+    def _evaluate(self, batch: Batch, rows: int) -> Rows:
         start = time.perf_counter()
         answer = self.evaluator.evaluate(batch)  # type: ignore[union-attr]
         logits, values = _as_rows(answer, batch, self.game.num_actions)
         return logits[:rows], values[:rows], time.perf_counter() - start
 
-    def _finish(self, half: int, pending: list[Future[tuple[Any, Any, float]] | None]) -> None:
+    def _finish(self, half: int, pending: list[Future[Rows] | RawAnswer | None]) -> None:
         future = pending[half]
         if future is None:
             return

@@ -36,7 +36,7 @@ RECORDED, OPENING, FULL = 4, 8, 16
 _PRIOR_BASE = np.uint32(3 << 28)
 
 
-class DamagedShard(ValueError):
+class DamagedShard(ValueError):  # noqa: N818 - it says what is wrong, as IllegalAction does
     """A shard that is not what was written."""
 
 
@@ -58,7 +58,9 @@ class FoundBySearch:
         for player in (0, 1):
             visits = self.visits.sum(axis=1 - player)
             sums = np.nansum(np.where(self.visits > 0, self.visits * self.payoffs[player], 0.0), axis=1 - player)
-            values.append(np.where(visits > 0, sums / np.maximum(visits, 1), self.evaluation[player]).astype(np.float32))
+            values.append(
+                np.where(visits > 0, sums / np.maximum(visits, 1), self.evaluation[player]).astype(np.float32)
+            )
         q = (values[0], values[1])
         return Root(self.visits, self.priors, q, self.payoffs, self.evaluation, self.average, config)
 
@@ -182,11 +184,11 @@ def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) ->
     data = body + hashlib.blake2b(body, digest_size=32).digest()
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(beside, "wb") as file:
+    with beside.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(beside, path)
+    beside.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -12,6 +12,8 @@ from typing import Any
 import ramify.selfplay.records as records
 from ramify.selfplay.play import SelfPlay
 
+PROGRESS_SECONDS = 0.2  # between two calls of progress
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -87,15 +89,20 @@ def run(
     }
     waiting: list[bytes] = []
     count, size = len(records.shards(folder)), 0
-    last = time.perf_counter()
+    last = shown = time.perf_counter()
+
+    path: Path | None = None
 
     def write() -> None:
-        nonlocal count, size, last
+        nonlocal count, size, last, path
         if waiting:
-            path = folder / f"{_next_number(folder):06d}{records.SUFFIX}"
-            size += records.write_shard(path, waiting, header)
-            count += 1
+            # Ctrl-C may come at any moment, even just after the shard is there: then it is not written again.
+            path = path or folder / f"{_next_number(folder):06d}{records.SUFFIX}"
+            if not path.exists():
+                size += records.write_shard(path, waiting, header)
+                count += 1
             waiting.clear()
+            path = None
         last = time.perf_counter()
 
     try:
@@ -103,7 +110,8 @@ def run(
             waiting.extend(finished)
             while len(waiting) >= games_per_shard or (waiting and time.perf_counter() - last > shard_seconds):
                 write()
-            if progress is not None:
+            if progress is not None and time.perf_counter() - shown > PROGRESS_SECONDS:
+                shown = time.perf_counter()
                 progress(measure(play, count, size))
     finally:
         write()

@@ -1,0 +1,163 @@
+"""``ramify bench``: how fast this machine is, as ratios to what its parts can do alone."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli.common import fail, parse_settings, print_json, table_console
+
+if TYPE_CHECKING:
+    from ramify.games import Game
+
+bench = typer.Typer(help="Measure this machine.", no_args_is_help=True)
+
+CPU_BATCHES = (16, 32, 64, 128, 256)
+CUDA_BATCHES = (512, 1024, 2048, 4096, 8192)
+
+
+@bench.callback()
+def start() -> None:
+    """Measure this machine."""
+
+
+@bench.command("selfplay")
+def bench_selfplay(
+    game: Annotated[str, typer.Option(help="A game of 'ramify games'.")] = "hex",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
+    ] = None,
+    network: Annotated[str, typer.Option(help="A saved network, or a size such as 6x64.")] = "6x64",
+    seconds: Annotated[float, typer.Option(min=1, help="How long to play.")] = 30,
+    simulations: Annotated[int, typer.Option(min=1, help="Of every search.")] = 200,
+    setting: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of SearchConfig; may be repeated.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: all cores.")] = None,
+    places: Annotated[int | None, typer.Option(min=2, help="Games at once; default: twice the best batch.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+) -> None:
+    """How much of the evaluator's own speed self-play reaches.
+
+    The evaluator is first measured alone, at several batch sizes, then again
+    after the games: the ceiling is the better of the two at the best size. The
+    ratio is what self-play evaluated per second, over that.
+
+    \b
+    ramify bench selfplay --game hex --set size=7 --network 6x64 --seconds 30
+    """
+    try:
+        figures = measure_selfplay(
+            game,
+            parse_settings(set_ or []),
+            network,
+            seconds,
+            {"simulations": simulations, **parse_settings(setting or [])},
+            threads,
+            places,
+            device,
+        )
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        fail(error)
+    if json:
+        print_json(figures)
+        return
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    for name, value in figures.items():
+        table.add_row(name, f"{value:,.3f}" if isinstance(value, float) else str(value))
+    table_console().print(table)
+
+
+def measure_selfplay(
+    name: str,
+    params: dict[str, Any],
+    network: str,
+    seconds: float,
+    search: dict[str, Any],
+    threads: int | None,
+    places: int | None,
+    device: str | None,
+) -> dict[str, Any]:
+    """The figures of ``ramify bench selfplay``."""
+    import os
+
+    from ramify.cli.selfplay import network_evaluator
+    from ramify.games import make
+    from ramify.search import SearchConfig
+    from ramify.selfplay import PlayConfig, SelfPlay
+
+    threads = threads or len(os.sched_getaffinity(0))
+    game = make(name, **params)
+    evaluator, _ = network_evaluator(game, network, device, threads)
+    on_cuda = getattr(getattr(evaluator, "device", None), "type", "cpu") == "cuda"
+    sizes = CUDA_BATCHES if on_cuda else CPU_BATCHES
+    alone = {size: ceiling(evaluator, game, size, max(0.5, seconds / 30)) for size in sizes}
+    best = max(alone, key=alone.__getitem__)
+    config = SearchConfig(**{"noise_fraction": 0.25, **search})
+    play = SelfPlay(game, evaluator, config, PlayConfig(), places=places or 2 * best, threads=threads, seed=0)
+    rounds = iter(play)
+    spent_until(rounds, seconds / 5)  # games of one age end together; let them mix
+    begin, counts, evaluated, batches, busy = time.perf_counter(), play.counts, play.evaluated, play.batches, play.busy
+    waited = play.waited
+    finished = spent_until(rounds, seconds)
+    elapsed = time.perf_counter() - begin
+    after = play.counts
+    rows, passed = play.evaluated - evaluated, play.batches - batches
+    again = ceiling(evaluator, game, best, max(0.5, seconds / 15))
+    top = max(alone[best], again)
+    return {
+        "game": repr(game),
+        "network": network,
+        "threads": threads,
+        "places": places or 2 * best,
+        "positions_per_s": (after["moves"] - counts["moves"]) / elapsed,
+        "games_per_s": finished / elapsed,
+        "evaluations_per_s": rows / elapsed,
+        "ceiling": top,
+        "ceiling_batch": best,
+        "ratio": rows / elapsed / top,
+        "busy": (play.busy - busy) / elapsed,
+        "waited": (play.waited - waited) / elapsed,
+        "mean_batch": rows / max(1, passed),
+        "bytes_per_game": after["bytes"] / max(1, after["active"]),
+        "seconds": elapsed,
+    }
+
+
+def spent_until(rounds: Any, seconds: float) -> int:
+    """Play on for so long; returns the games finished."""
+    end, finished = time.perf_counter() + seconds, 0
+    for records in rounds:
+        finished += len(records)
+        if time.perf_counter() >= end:
+            break
+    return finished
+
+
+def ceiling(evaluator: Any, game: Game, rows: int, seconds: float) -> float:
+    """Positions per second of the evaluator alone, with batches under way as in self-play."""
+    import numpy as np
+
+    from ramify.evaluators.pending import submit
+    from ramify.search import Batch
+
+    rng = np.random.default_rng(0)
+    acting = np.zeros((rows, 2), np.bool_)
+    acting[:, 0] = True
+    if game.simultaneous:
+        acting[:, 1] = True
+    observations = rng.random((rows, *game.observation_shape), np.float32)
+    batch = Batch(observations, np.ones((rows, 2, 0), np.bool_), acting, np.arange(rows, dtype=np.uint64))
+    submit(evaluator, batch).result()
+    done, pending, start = 0, submit(evaluator, batch), time.perf_counter()
+    while time.perf_counter() - start < seconds or not done:
+        following = submit(evaluator, batch)
+        pending.result()
+        pending, done = following, done + 1
+    pending.result()
+    return (done + 1) * rows / (time.perf_counter() - start)

@@ -1,0 +1,199 @@
+"""``ramify selfplay``: games of a network, or of plain search, against itself, written to shards."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli.common import fail, parse_settings, print_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ramify.selfplay import Progress, SelfPlay
+
+REDRAW = 0.25  # seconds between two pictures of the panel
+
+
+def selfplay(
+    game: Annotated[str, typer.Argument(help="A game of 'ramify games', or openspiel:NAME.")],
+    folder: Annotated[Path, typer.Argument(help="Where the shards go; new ones are numbered on from those there.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
+    ] = None,
+    games: Annotated[int, typer.Option(min=1, help="How many games to play.")] = 100,
+    network: Annotated[
+        str | None, typer.Option(help="A saved network, or a size such as 6x64 for a fresh one; none: random games.")
+    ] = None,
+    evaluator: Annotated[str, typer.Option(help="Without a network: uniform, rollout, or rollout:N.")] = "rollout",
+    simulations: Annotated[int, typer.Option(min=1, help="Of a full search.")] = 200,
+    setting: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of SearchConfig; may be repeated.")
+    ] = None,
+    play: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of PlayConfig; may be repeated.")
+    ] = None,
+    places: Annotated[int, typer.Option(min=1, help="Games played at once.")] = 256,
+    threads: Annotated[int, typer.Option(min=1, help="Threads that search.")] = 1,
+    device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
+    cache: Annotated[int, typer.Option(min=0, help="Positions kept by a cache before the network; 0: none.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Games depend on it and their number alone.")] = 0,
+    games_per_shard: Annotated[int, typer.Option(min=1, help="Games in one file.")] = 256,
+    json: Annotated[bool, typer.Option("--json", help="For machines: the figures at the end.")] = False,
+) -> None:
+    """Play games against oneself and keep them.
+
+    Finished games are safe: Ctrl-C, an error or a full disk lose only those in
+    play. Started again on the same folder, a run goes on with the next game.
+
+    \b
+    ramify selfplay hex games/ --set size=5 --games 20
+    ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
+    ramify selfplay pyrat games/ --set preset=tiny --setting selection=regret --play acting=average
+    """
+    from ramify.selfplay.run import run
+
+    name = None
+    try:
+        player, name = make_selfplay(
+            game,
+            parse_settings(set_ or []),
+            network=network,
+            evaluator=evaluator,
+            search={"simulations": simulations, **parse_settings(setting or [])},
+            play=parse_settings(play or []),
+            games=games,
+            places=places,
+            threads=threads,
+            device=device,
+            cache=cache,
+            seed=seed,
+            folder=folder,
+        )
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        fail(error)
+    with ExitStack() as stack:
+        shown = Panel(stack, games) if not json and sys.stderr.isatty() else None
+        try:
+            figures = run(player, folder, games_per_shard=games_per_shard, network=name, progress=shown)
+        except (ValueError, RuntimeError, OSError) as error:
+            fail(error)
+        except KeyboardInterrupt:
+            from ramify.selfplay.run import measure
+
+            figures = measure(player)
+    report(figures, folder, as_json=json)
+
+
+def make_selfplay(
+    name: str,
+    params: dict[str, Any],
+    *,
+    network: str | None,
+    evaluator: str,
+    search: dict[str, Any],
+    play: dict[str, Any],
+    games: int | None,
+    places: int,
+    threads: int,
+    device: str | None,
+    cache: int,
+    seed: int,
+    folder: Path | None,
+) -> tuple[SelfPlay, str | None]:
+    """The games asked for, and the network's identity."""
+    from ramify.cli.analyze import read_evaluator
+    from ramify.games import make
+    from ramify.search import SearchConfig
+    from ramify.selfplay import PlayConfig, SelfPlay
+    from ramify.selfplay.run import first_game
+
+    made = make(name, **params)
+    identity: str | None = None
+    chosen: Any = read_evaluator(evaluator)
+    if network is not None:
+        chosen, identity = network_evaluator(made, network, device, threads)
+    if cache:
+        from ramify.evaluators import Cached
+
+        chosen = Cached(chosen, cache)
+    player = SelfPlay(
+        made,
+        chosen,
+        SearchConfig(**search),
+        PlayConfig(**play),
+        games=games,
+        places=min(places, games) if games is not None else places,
+        threads=threads,
+        seed=seed,
+        first=first_game(folder) if folder is not None else 0,
+    )
+    return player, identity
+
+
+def network_evaluator(game: Any, text: str, device: str | None, threads: int) -> tuple[Any, str]:
+    """The evaluator of a saved network, or of a fresh one of a size such as 6x64."""
+    from ramify import networks
+
+    module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
+    return networks.evaluator(module, device, threads), networks.network_id(module)
+
+
+class Panel:
+    """The figures of a run, redrawn while it goes on."""
+
+    def __init__(self, stack: ExitStack, games: int) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.games, self.drawn = games, 0.0
+        self.live = stack.enter_context(Live(console=Console(stderr=True), refresh_per_second=4, transient=True))
+
+    def __call__(self, progress: Progress) -> None:
+        if time.perf_counter() - self.drawn > REDRAW:
+            self.drawn = time.perf_counter()
+            self.live.update(figures_table(progress, self.games))
+
+
+def figures_table(progress: Progress, games: int | None = None) -> Table:
+    """The figures for people."""
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, padding=(0, 2))
+    of = f" of {games}" if games else ""
+    left = ""
+    if games and progress.games:
+        seconds = (games - progress.games) * progress.seconds / progress.games
+        left = f"  about {seconds:,.0f} s left" if seconds >= 1 else ""
+    rows = [
+        ("games", f"{progress.games}{of}  ({progress.games_per_s:.2f}/s, {progress.active} in play){left}"),
+        ("positions/s", f"{progress.positions_per_s:,.0f}"),
+        ("evaluations/s", f"{progress.evaluations_per_s:,.0f}"),
+        ("mean batch", f"{progress.mean_batch:,.1f}"),
+        ("evaluator busy", f"{100 * progress.busy:.0f} %"),
+        ("cache hits", "no cache" if progress.cache_hits is None else f"{100 * progress.cache_hits:.1f} %"),
+        ("game length", f"{progress.mean_length:.1f} moves"),
+        ("draws", f"{100 * progress.draws:.1f} %"),
+        ("shards", f"{progress.shards}  ({progress.bytes / 1e6:.2f} MB)"),
+    ]
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+def report(progress: Progress, folder: Path, *, as_json: bool) -> None:
+    """What a run did."""
+    if as_json:
+        rates = {name: getattr(progress, name) for name in ("positions_per_s", "evaluations_per_s", "games_per_s")}
+        print_json({**asdict(progress), **rates, "folder": str(folder)})
+        return
+    from ramify.cli.common import table_console
+
+    table_console().print(figures_table(progress))
+    print(f"games are in {folder}")

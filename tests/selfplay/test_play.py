@@ -1,0 +1,219 @@
+"""Self-play: the same games however they are played, records that replay, and nothing lost when something breaks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify.search.policies import outcome_weights
+from ramify.selfplay import GameRecord, PlayConfig, SelfPlay, decode
+from tests.reference.evaluators import HashEvaluator
+from tests.search.random_games import RandomGame
+
+GAMES: dict[str, dict[str, Any]] = {
+    "hex": {"size": 4},
+    "connect_four": {},
+    "pyrat": {"width": 5, "height": 4, "cheese": 4, "max_turns": 10},
+    "goofspiel": {"cards": 5},
+    "tictactoe": {},
+    "chess": {},
+}
+
+
+def make(name: str) -> Any:
+    return RandomGame("mixed", 3) if name == "python" else rf.make(name, **GAMES[name])
+
+
+def play(
+    name: str, evaluator: Any = "hash", games: int = 8, places: int = 3, threads: int = 1, **more: Any
+) -> list[GameRecord]:
+    search = {"simulations": 24, "noise_fraction": 0.25, **more.pop("search", {})}
+    settings = {"max_moves": 30, **more.pop("play", {})}
+    player = SelfPlay(
+        make(name),
+        HashEvaluator(4, True) if evaluator == "hash" else evaluator,
+        rf.SearchConfig(**search),
+        PlayConfig(**settings),
+        games=games,
+        places=places,
+        threads=threads,
+        seed=more.pop("seed", 5),
+        **more,
+    )
+    return sorted((decode(data) for found in player for data in found), key=lambda record: record.number)
+
+
+def same(first: GameRecord, second: GameRecord) -> bool:
+    return repr(first) == repr(second)
+
+
+@pytest.mark.parametrize("name", [*GAMES, "python"])
+def test_games_depend_on_seed_and_number_alone(name: str) -> None:
+    alone = play(name, places=1)
+    assert [record.number for record in alone] == list(range(8))
+    for places, threads in ((2, 1), (5, 2), (8, 3)):
+        assert all(map(same, alone, play(name, places=places, threads=threads)))
+    assert not all(map(same, alone, play(name, places=4, seed=6)))
+    later = play(name, games=3, first=5)
+    assert all(map(same, alone[5:], later))
+
+
+@pytest.mark.parametrize("settings", [{"batch": 4, "max_in_flight": 1.0}, {"graph": True}, {"fast_simulations": 6}])
+@pytest.mark.parametrize("reuse", [False, True])
+def test_whatever_the_search(settings: dict[str, Any], reuse: bool) -> None:
+    options: dict[str, Any] = {"search": settings, "play": {"reuse": reuse, "opening_moves": 3, "full_share": 0.5}}
+    alone = play("hex", places=1, **options)
+    assert all(map(same, alone, play("hex", places=6, threads=2, **options)))
+    moves = [move for record in alone for move in record.moves]
+    assert any(move.opening for move in moves)
+    assert all((move.found is not None) == (move.full and not move.opening) for move in moves)
+    if "fast_simulations" in settings:
+        assert 0.2 < np.mean([move.full for move in moves if not move.opening]) < 0.8
+
+
+@pytest.mark.parametrize("name", [*GAMES, "python"])
+def test_records_replay(name: str) -> None:
+    game = make(name)
+    for record in play(name, play={"opening_moves": 2}):
+        *before, last = record.states(game)
+        assert len(before) == len(record.moves)
+        assert last.is_over or record.cut
+        np.testing.assert_allclose(last.returns, record.returns, atol=1e-5)
+        for state, move in zip(before, record.moves, strict=True):
+            assert state.acting == move.acting
+            if move.found is not None:
+                for player in move.acting:
+                    np.testing.assert_array_equal(move.found.outcomes[player], state.outcomes(player)[0])
+                    assert abs(move.found.priors[player].sum() - 1) < 0.01
+                assert move.found.visits.sum() == 23
+
+
+def test_a_record_holds_what_the_search_found() -> None:
+    (record,) = play("hex", games=1, search={"noise_fraction": 0.0}, play={"temperature": 0.0})
+    game = make("hex")
+    for state, move in zip(record.states(game), record.moves, strict=False):
+        result = rf.search(state, HashEvaluator(4, True), simulations=24)
+        assert move.found is not None
+        np.testing.assert_array_equal(move.found.visits, result.visits)
+        np.testing.assert_array_equal(move.found.payoffs, result.payoffs)
+        np.testing.assert_array_equal(move.found.priors[move.acting[0]], result.priors[move.acting[0]])
+        assert move.actions == (result.action(),)
+        player = state.acting[0]
+        root = move.found.root(rf.SearchConfig(simulations=24))
+        for method in ("visits", "pruned", "improved"):
+            weights = outcome_weights(root, player, method)
+            expected = result.policy(player, method)[result.outcomes[player]]
+            np.testing.assert_allclose(weights / weights.sum(), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "search", "acting"),
+    [
+        ("pyrat", {"selection": "regret"}, "average"),
+        ("pyrat", {}, "nash"),
+        ("hex", {"selection": "gumbel", "noise_fraction": 0.0}, "visits"),
+        ("hex", {"forced_playouts": 2.0}, "pruned"),
+        ("connect_four", {"solver": True}, "improved"),
+    ],
+)
+def test_any_acting_policy(name: str, search: dict[str, Any], acting: str) -> None:
+    options: dict[str, Any] = {"search": search, "play": {"acting": acting}, "games": 4}
+    alone = play(name, places=1, **options)
+    assert all(map(same, alone, play(name, places=4, threads=2, **options)))
+    assert all(record.moves for record in alone)
+
+
+@pytest.mark.parametrize("evaluator", [None, rf.evaluators.Rollout(2)])
+def test_evaluators_of_the_core(evaluator: Any) -> None:
+    alone = play("hex", evaluator, places=1)
+    assert all(map(same, alone, play("hex", evaluator, places=5, threads=2)))
+    assert len(alone) == 8
+
+
+def test_resignation_spares_some_games() -> None:
+    class Gloomy:
+        def evaluate(self, batch: rf.Batch) -> rf.Evaluation:
+            return rf.Evaluation(np.zeros((len(batch), 16), np.float32), np.full(len(batch), -1.0, np.float32))
+
+    options: dict[str, Any] = {"resign_below": -0.2, "resign_moves": 1, "playthrough": 0.5}
+    records = play("hex", Gloomy(), games=60, places=20, play=options, search={"simulations": 1})
+    resigned = [record for record in records if record.resigned]
+    assert 10 < len(resigned) < 50
+    for record in resigned:
+        loser = len(record.moves) % 2  # the one whose turn it was
+        assert record.returns[loser] == -1
+
+
+class Breaking:
+    """Answers for a while, then in a way that no pool can use."""
+
+    def __init__(self, how: str, after: int = 200) -> None:
+        self.how, self.after, self.inner = how, after, HashEvaluator(4, True)
+
+    def evaluate(self, batch: rf.Batch) -> Any:
+        self.after -= 1
+        if self.after > 0:
+            return self.inner.evaluate(batch)
+        logits, values = np.zeros((len(batch), 2, 16), np.float32), np.zeros((len(batch), 2), np.float32)
+        if self.how == "nan":
+            logits[0] = np.nan
+        elif self.how == "values":
+            values[-1] = np.inf
+        elif self.how == "shape":
+            logits = logits[:, :, :3]
+        elif self.how == "crash":
+            raise RuntimeError("the network is gone")
+        elif self.how == "memory":
+            raise MemoryError("out of memory")
+        return rf.Evaluation(logits, values)
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "text"),
+    [
+        ("nan", rf.EvaluatorError, "row"),
+        ("values", rf.EvaluatorError, "row"),
+        ("shape", rf.EvaluatorError, "shape"),
+        ("crash", RuntimeError, "gone"),
+        ("memory", MemoryError, "memory"),
+    ],
+)
+def test_a_broken_evaluator_costs_only_games_in_play(how: str, error: type[Exception], text: str) -> None:
+    player = SelfPlay(make("hex"), Breaking(how), rf.SearchConfig(simulations=12), games=500, places=6, threads=2)
+    finished: list[bytes] = []
+
+    def play_on() -> None:
+        for found in player:
+            finished.extend(found)
+
+    with pytest.raises(error, match=text):
+        play_on()
+    assert finished
+    assert all(decode(data).moves for data in finished)
+    assert len(finished) == player.counts["games"]
+
+
+def test_stop_finishes_what_is_in_play() -> None:
+    player = SelfPlay(make("hex"), HashEvaluator(4, True), rf.SearchConfig(simulations=8), places=6)
+    finished: list[bytes] = []
+    for found in player:
+        finished.extend(found)
+        if len(finished) >= 10:
+            player.stop()
+    assert 10 <= len(finished) < 30
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"temprature": 1.0}, "temperature"),
+        ({"full_share": 2.0}, "full_share"),
+        ({"temperature": 0.5, "temperature_end": 1.0}, "temperature_end"),
+    ],
+)
+def test_impossible_settings_are_named(settings: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        PlayConfig(**settings)

@@ -1,0 +1,107 @@
+"""Shards: whole or not there, and never read when they are not what was written."""
+
+from __future__ import annotations
+
+import logging
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ramify as rf
+from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, run
+from ramify.selfplay.records import shards, write_shard
+from ramify.selfplay.run import Progress, first_game, peek_number
+
+
+def player(games: int | None = 12, **more: int) -> SelfPlay:
+    return SelfPlay(
+        rf.make("tictactoe"), None, rf.SearchConfig(simulations=10), PlayConfig(), games=games, places=4, **more
+    )
+
+
+def some_records() -> list[bytes]:
+    return [data for found in player() for data in found]
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    listed = some_records()
+    write_shard(tmp_path / "a.games", listed, {"game": "tictactoe"})
+    header, games = read_shard(tmp_path / "a.games")
+    assert header == {"game": "tictactoe", "games": 12}
+    assert [repr(game) for game in games] == [repr(decode(data)) for data in listed]
+    assert [peek_number(data) for data in listed] == [game.number for game in games]
+    assert [path.name for path in tmp_path.iterdir()] == ["a.games"]
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    run(player(10), tmp_path, games_per_shard=4, network="abc", progress=seen.append)
+    assert first_game(tmp_path) == 10
+    figures = run(player(5, first=10), tmp_path, games_per_shard=4)
+    found = list(read_folder(tmp_path))
+    assert sorted(game.number for _, games in found for game in games) == list(range(15))
+    assert {header["network"] for header, _ in found} == {"abc", None}
+    assert figures.games == 5
+    assert figures.shards == len(shards(tmp_path))
+
+
+def damage(data: bytes, rng: random.Random) -> bytes:
+    kind = rng.randrange(4)
+    if kind == 0:
+        return data[: rng.randrange(len(data))]
+    if kind == 1:
+        return data + bytes([rng.randrange(256)])
+    place = rng.randrange(len(data))
+    if kind == 2:
+        return data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
+    return bytes(rng.randrange(256) for _ in range(rng.randrange(200)))
+
+
+def test_damage_is_reported_and_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_shard(tmp_path / "000000.games", some_records(), {})
+    whole = (tmp_path / "000000.games").read_bytes()
+    rng = random.Random(0)
+    for _ in range(300):
+        (tmp_path / "000001.games").write_bytes(damage(whole, rng))
+        with pytest.raises(DamagedShard, match="000001"):
+            read_shard(tmp_path / "000001.games")
+    with caplog.at_level(logging.WARNING, "ramify"):
+        assert len(list(read_folder(tmp_path))) == 1
+    assert "000001.games" in caplog.text
+
+
+ENDLESS = """
+import sys
+from pathlib import Path
+import ramify as rf
+from ramify.selfplay import SelfPlay, run
+play = SelfPlay(rf.make("tictactoe"), None, rf.SearchConfig(simulations=4), places=16, first=int(sys.argv[2]))
+run(play, Path(sys.argv[1]), games_per_shard=8)
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_killed_while_writing(tmp_path: Path, sign: signal.Signals) -> None:
+    """Twenty times: whatever moment it is, every shard that is there reads back whole."""
+    rng = random.Random(int(sign))
+    for attempt in range(20 if sign == signal.SIGKILL else 3):
+        before = len(shards(tmp_path))
+        process = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS, str(tmp_path), str(attempt * 1_000_000)], stderr=subprocess.DEVNULL
+        )
+        try:
+            while len(shards(tmp_path)) < before + 3 and process.poll() is None:
+                time.sleep(0.005)
+            time.sleep(rng.random() * 0.02)
+        finally:
+            process.send_signal(sign)
+            process.wait(30)
+        assert len(shards(tmp_path)) >= before + 3
+    found = [read_shard(path) for path in shards(tmp_path)]
+    numbers = [game.number for _, games in found for game in games]
+    assert len(numbers) == len(set(numbers))
