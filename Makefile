@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,openspiel
+EXTRAS ?= dev,chess,openspiel,torch,onnx
 JOBS   ?= 2
 ARGS   ?=
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -67,7 +68,7 @@ class SearchConfig(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ValueError(_explain(error)) from None
+            raise ValueError(explain(error, type(self).model_fields)) from None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -89,20 +90,20 @@ class SearchConfig(BaseModel):
         return SearchConfig(**{**self.model_dump(), **changes})
 
 
-def _explain(error: ValidationError) -> str:
-    known = list(SearchConfig.model_fields)
+def explain(error: ValidationError, known: Iterable[str], kind: str = "search") -> str:
+    """What is wrong with settings, each named; ``known`` are the names there are."""
     lines = []
     for problem in error.errors():
         name = str(problem["loc"][0]) if problem["loc"] else "?"
         if problem["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(name, known, n=1)
+            close = difflib.get_close_matches(name, list(known), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            lines.append(f"there is no search setting {name!r}{hint}")
+            lines.append(f"there is no {kind} setting {name!r}{hint}")
         elif not problem["loc"]:
-            lines.append("search settings: " + problem["msg"].removeprefix("Value error, "))
+            lines.append(f"{kind} settings: " + problem["msg"].removeprefix("Value error, "))
         else:
             text = problem["msg"].removeprefix("Value error, ")
-            lines.append(f"search setting {name}={problem['input']!r}: {text[0].lower()}{text[1:]}")
+            lines.append(f"{kind} setting {name}={problem['input']!r}: {text[0].lower()}{text[1:]}")
     return "; ".join(lines)
 
 
