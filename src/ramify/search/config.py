@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -67,7 +68,7 @@ class SearchConfig(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ValueError(explain(error, type(self), "search setting")) from None
+            raise ValueError(explain(error, type(self).model_fields)) from None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -89,21 +90,20 @@ class SearchConfig(BaseModel):
         return SearchConfig(**{**self.model_dump(), **changes})
 
 
-def explain(error: ValidationError, model: type[BaseModel], what: str) -> str:
-    """What is wrong with settings, in one line that names each and what was probably meant."""
-    known = list(model.model_fields)
+def explain(error: ValidationError, known: Iterable[str], kind: str = "search") -> str:
+    """What is wrong with settings, each named; ``known`` are the names there are."""
     lines = []
     for problem in error.errors():
         name = str(problem["loc"][0]) if problem["loc"] else "?"
         if problem["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(name, known, n=1)
+            close = difflib.get_close_matches(name, list(known), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            lines.append(f"there is no {what} {name!r}{hint}")
+            lines.append(f"there is no {kind} setting {name!r}{hint}")
         elif not problem["loc"]:
-            lines.append(f"{what}s: " + problem["msg"].removeprefix("Value error, "))
+            lines.append(f"{kind} settings: " + problem["msg"].removeprefix("Value error, "))
         else:
             text = problem["msg"].removeprefix("Value error, ")
-            lines.append(f"{what} {name}={problem['input']!r}: {text[0].lower()}{text[1:]}")
+            lines.append(f"{kind} setting {name}={problem['input']!r}: {text[0].lower()}{text[1:]}")
     return "; ".join(lines)
 
 

@@ -37,7 +37,7 @@ class PlayConfig(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ValueError(explain(error, type(self), "self-play setting")) from None
+            raise ValueError(explain(error, type(self).model_fields, "self-play")) from None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

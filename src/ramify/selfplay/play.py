@@ -128,8 +128,8 @@ class SelfPlay:
 
     def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
         batch = self._batch(half, rows)
-        if hasattr(self.evaluator, "submit_raw"):  # it works on its own device, and answers without a copy
-            return RawAnswer(self.evaluator.submit_raw(batch), rows)
+        if getattr(self.evaluator, "asynchronous", False):  # a device of its own, whose answers need no copy
+            return RawAnswer(self.evaluator.submit_raw(batch), rows)  # type: ignore[union-attr]
         return executor.submit(self._evaluate, batch, rows)
 
     def _play_native(self) -> Iterator[list[bytes]]:

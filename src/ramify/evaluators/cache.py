@@ -1,0 +1,124 @@
+"""A cache of evaluations, shared by every search that uses it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, split, submit, version_of
+from ramify.search.batch import Batch, Evaluation
+
+Entry = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits of the legal actions of both players; values [2]
+
+
+class Cached(Submitting):
+    """Remembers the last ``capacity`` positions by their keys and asks ``inner`` only for the others.
+
+    Of two rows with one key in a batch, one is evaluated. Only logits of legal actions are kept (others come back as
+    0), so that an entry of chess takes hundreds of bytes, not tens of thousands. The cache empties itself when the
+    weights of ``inner`` change. Any number of threads may use it.
+    """
+
+    def __init__(self, inner: Any, capacity: int = 100_000) -> None:
+        if capacity < 1:
+            raise ValueError(f"a cache needs room for at least one position, not {capacity}")
+        self.inner = checked(inner)
+        self.capacity = capacity
+        self.hits = 0  # rows answered without an evaluation
+        self.misses = 0  # rows given to inner
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[int, Entry] = OrderedDict()
+        self._version = version_of(inner)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Cached({self.inner!r}, {self.capacity}): {len(self)} positions, {100 * self.hit_rate:.1f} % hits"
+
+    @property
+    def hit_rate(self) -> float:
+        """Share of rows answered without an evaluation; 0 before the first."""
+        return self.hits / max(1, self.hits + self.misses)
+
+    @property
+    def version(self) -> Any:
+        """That of the evaluator inside."""
+        return version_of(self.inner)
+
+    def clear(self) -> None:
+        """Forget every position, and the counts of hits and misses."""
+        with self._lock:
+            self._entries.clear()
+            self.hits = self.misses = 0
+
+    def submit(self, batch: Batch) -> Pending:
+        keys: list[int] = batch.keys.tolist()
+        found, missing, version = self._look_up(keys, batch.legal.sum(axis=(1, 2)).tolist())
+        legal = batch.legal
+        if not missing:
+            return Ready(assemble(legal, [found[key] for key in keys]))
+        rows = np.fromiter(missing.values(), np.intp, len(missing))
+        wanted = Batch(batch.observations[rows], legal[rows], batch.acting[rows], batch.keys[rows])
+        pending, legal = submit(self.inner, wanted), legal.copy()
+
+        def finish() -> Evaluation:
+            logits, values = split(pending.result(), wanted)
+            fresh = dict(zip(missing, entries_of(logits, values, wanted.legal), strict=True))
+            self._store(fresh, version)
+            return assemble(legal, [found.get(key) or fresh[key] for key in keys])
+
+        return Later(finish)
+
+    def _look_up(self, keys: list[int], sizes: list[int]) -> tuple[dict[int, Entry], dict[int, int], Any]:
+        """Known entries by key, the row of each key that is not known, and the version of both."""
+        found: dict[int, Entry] = {}
+        missing: dict[int, int] = {}
+        with self._lock:
+            self._follow_version()
+            for row, (key, size) in enumerate(zip(keys, sizes, strict=True)):
+                entry = self._entries.get(key)
+                if entry is not None and len(entry[0]) == size:  # else two positions share a key: trust neither
+                    found[key] = entry
+                    self._entries.move_to_end(key)
+                else:
+                    missing.setdefault(key, row)
+            self.misses += len(missing)
+            self.hits += len(keys) - len(missing)
+            return found, missing, self._version
+
+    def _store(self, fresh: dict[int, Entry], version: Any) -> None:
+        with self._lock:
+            self._follow_version()
+            if self._version != version:  # weights changed on the way: nobody knows whose answers these are
+                return
+            for key, entry in fresh.items():
+                if np.isfinite(entry[0]).all() and np.isfinite(entry[1]).all():  # the search will refuse others
+                    self._entries[key] = entry
+                    self._entries.move_to_end(key)
+            while len(self._entries) > self.capacity:
+                self._entries.popitem(last=False)
+
+    def _follow_version(self) -> None:
+        version = version_of(self.inner)
+        if version != self._version:
+            self._entries.clear()
+            self._version = version
+
+
+def entries_of(logits: NDArray[np.float32], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> list[Entry]:
+    """One entry per row, in arrays of their own: a view would keep the whole batch in memory."""
+    ends = np.cumsum(legal.sum(axis=(1, 2)))[:-1]
+    return [(part.copy(), row.copy()) for part, row in zip(np.split(logits[legal], ends), values, strict=True)]
+
+
+def assemble(legal: NDArray[np.bool_], entries: list[Entry]) -> Evaluation:
+    """Full rows from entries."""
+    logits = np.zeros(legal.shape, np.float32)
+    if entries:
+        logits[legal] = np.concatenate([entry[0] for entry in entries])
+    return Evaluation(logits, np.array([entry[1] for entry in entries], np.float32).reshape(-1, 2))

@@ -1,0 +1,164 @@
+"""Networks run by ONNX Runtime: the usual way on a CPU, and the way without torch."""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify._core import EvaluatorError
+from ramify.evaluators.late import provided
+from ramify.evaluators.outputs import (
+    Outputs,
+    by_player,
+    check_shapes,
+    checked_buckets,
+    joined,
+    padded,
+    padded_size,
+    parts,
+)
+from ramify.evaluators.pending import Pending, Ready, Submitting
+from ramify.search.batch import Batch
+
+WEIGHTS = "ramify.weights"  # in a model's metadata: {name in the network: name in the graph}, as JSON
+Shape = tuple[int, ...]
+
+
+class Onnx(Submitting):
+    """Runs a network with ONNX Runtime.
+
+    ``model`` is a file (as ``ramify.networks.export_onnx`` writes it), its bytes, or a torch module: a module is
+    exported the first time a board of each size is evaluated (seconds; a file holds one size). ``threads`` are those of
+    one call; several threads may call. Batches are padded up to ``buckets`` where given.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        threads: int = 1,
+        buckets: Sequence[int] | None = None,
+        providers: Sequence[str] = ("CPUExecutionProvider",),
+    ) -> None:
+        if threads < 1:
+            raise ValueError(f"threads is at least 1, not {threads}")
+        self.threads, self.providers, self.buckets = threads, tuple(providers), checked_buckets(buckets)
+        self.version = 0  # counts changes of weights
+        self._lock = threading.Lock()  # held for moments: to take a session, to change them all
+        self._export = threading.Lock()  # one export or change of weights at a time
+        self._weights: dict[str, Any] | None = None  # the last ones loaded, for sizes that come later
+        self._models: dict[Shape, bytes] = {}
+        self._sessions: dict[Shape, Any] = {}
+        self._module: Any = None
+        if hasattr(model, "state_dict"):
+            self._module = copy.deepcopy(model)  # training goes on with the caller's
+        else:
+            self._load(model)
+
+    def _load(self, model: Any) -> None:
+        content = bytes(model) if isinstance(model, bytes | bytearray) else Path(model).read_bytes()
+        session = self._open(content)
+        shape = tuple(session.get_inputs()[0].shape[1:])
+        self._models[shape], self._sessions[shape] = content, session
+
+    def _open(self, content: bytes) -> Any:
+        ort = _import("onnxruntime")
+        options = ort.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = self.threads, 1
+        options.log_severity_level = 3  # errors
+        # Threads that spin while they wait take the cores from the search.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        session = ort.InferenceSession(content, options, providers=list(self.providers))
+        names = [output.name for output in session.get_outputs()]
+        if names[:2] != ["logits", "values"] or len(session.get_inputs()) != 1:
+            raise ValueError(f"a model needs one input and the outputs logits and values, not {names}")
+        return session
+
+    def session(self, shape: Shape) -> Any:
+        """The session for observations of this shape; made when first needed."""
+        with self._lock:
+            if shape in self._sessions:
+                return self._sessions[shape]
+        if self._module is None:
+            known = ", ".join(str(list(known)) for known in self._models)
+            raise EvaluatorError(f"this model is for observations of shape {known}, not {list(shape)}")
+        with self._export:
+            if shape not in self._sessions:
+                content = provided("onnx_bytes")(self._module, shape)
+                if self._weights is not None:
+                    content = with_weights(content, self._weights)
+                session = self._open(content)
+                with self._lock:
+                    self._models[shape], self._sessions[shape] = content, session
+            return self._sessions[shape]
+
+    def submit(self, batch: Batch) -> Pending:
+        session = self.session(batch.observations.shape[1:])
+        name = session.get_inputs()[0].name
+        pieces: list[Outputs] = []
+        for part in parts(len(batch), self.buckets):
+            given = batch.observations[part]
+            rows = padded(given, padded_size(len(given), self.buckets))
+            logits, values = session.run(["logits", "values"], {name: np.ascontiguousarray(rows, np.float32)})
+            check_shapes(logits.shape, values.shape, len(rows))
+            pieces.append((logits[: len(given)], values[: len(given)]))
+        return Ready(by_player(joined(pieces), batch.acting))
+
+    def load_weights(self, weights: Any) -> None:
+        """Change to these weights (a state dict or a module) between two batches; games go on meanwhile.
+
+        Weights are constants of a session, so that the runtime can fold and reorder them: new ones get a new session
+        (tens of milliseconds, no new export). Batches under way finish with the old one.
+        """
+        given = dict(weights.state_dict() if hasattr(weights, "state_dict") else weights)
+        arrays = {name: as_array(value) for name, value in given.items()}
+        with self._export:
+            models = {shape: with_weights(content, arrays) for shape, content in self._models.items()}
+            sessions = {shape: self._open(content) for shape, content in models.items()}
+            with self._lock:
+                self._models, self._sessions, self._weights = models, sessions, arrays
+                self.version += 1
+
+
+def with_weights(content: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
+    """A model with other weights."""
+    onnx = _import("onnx")
+    model = onnx.load_model_from_string(content)
+    table = {entry.key: entry.value for entry in model.metadata_props}.get(WEIGHTS)
+    if table is None:
+        raise ValueError("this model does not say which weights it has; export it with ramify.networks.export_onnx")
+    constants = {constant.name: constant for constant in model.graph.initializer}
+    for name, constant_name in json.loads(table).items():
+        if name not in weights:
+            raise ValueError(f"the weights lack {name}")
+        constant, array = constants[constant_name], weights[name]
+        if tuple(constant.dims) != array.shape:
+            raise ValueError(f"{name} must have shape {list(constant.dims)}, not {list(array.shape)}")
+        wanted = onnx.helper.tensor_dtype_to_np_dtype(constant.data_type)
+        constant.CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(array, wanted), constant_name))
+    changed: bytes = model.SerializeToString()
+    return changed
+
+
+def as_array(value: Any) -> NDArray[Any]:
+    """A torch tensor, on whatever device, or anything like an array; a copy."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = value.float() if value.is_floating_point() else value
+    return np.array(value)
+
+
+def _import(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(f"ONNX models need {name}: pip install 'ramify[onnx]'") from error

@@ -1,0 +1,86 @@
+"""What networks give, made an Evaluation.
+
+A network sees one observation: the viewer's, who is the acting player, or player 0 where both act. So its outputs are
+the viewer's alone, [B, num_actions] and [B], or the viewer's and the other player's, [B, 2, num_actions] and [B, 2].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify._core import EvaluatorError
+from ramify.search.batch import Evaluation
+
+Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits, values
+
+
+def by_player(outputs: Outputs, acting: NDArray[np.bool_]) -> Evaluation:
+    """Outputs of the viewer and the other player as those of players 0 and 1."""
+    logits, values = outputs
+    seconds = acting[:, 1] & ~acting[:, 0]  # the viewer is player 1
+    if seconds.any():
+        logits = exchanged(logits, seconds, 3)
+        values = exchanged(values, seconds, 2)
+    return Evaluation(logits, values)
+
+
+def exchanged(array: NDArray[np.float32], rows: NDArray[np.bool_], dimensions: int) -> NDArray[np.float32]:
+    if array.ndim != dimensions:  # the viewer's alone: whose that is, everybody knows
+        return array
+    array = array.copy()
+    array[rows] = array[rows, ::-1]
+    return array
+
+
+def check_shapes(logits: Sequence[int], values: Sequence[int], rows: int) -> None:
+    """Raise an EvaluatorError unless these can be the outputs for so many rows."""
+    good_logits = len(logits) in (2, 3) and logits[0] == rows and (len(logits) == 2 or logits[1] == 2)
+    if not good_logits:
+        raise EvaluatorError(
+            f"the network's logits must have shape [{rows}, num_actions] or [{rows}, 2, num_actions], "
+            f"not {list(logits)}"
+        )
+    if tuple(values) not in ((rows,), (rows, 2)):
+        raise EvaluatorError(f"the network's values must have shape [{rows}] or [{rows}, 2], not {list(values)}")
+
+
+def padded_size(rows: int, buckets: Sequence[int] | None) -> int:
+    """The smallest bucket that holds so many rows; rows without buckets."""
+    return rows if buckets is None else next(size for size in buckets if size >= rows)
+
+
+def parts(rows: int, buckets: Sequence[int] | None) -> Iterator[slice]:
+    """Slices of at most the largest bucket."""
+    largest = rows if buckets is None else buckets[-1]
+    for start in range(0, rows, max(1, largest)):
+        yield slice(start, min(rows, start + largest))
+
+
+def padded(observations: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """The observations with zeros behind them."""
+    if len(observations) == size:
+        return observations
+    filled = np.zeros((size, *observations.shape[1:]), np.float32)
+    filled[: len(observations)] = observations
+    return filled
+
+
+def joined(pieces: list[Outputs]) -> Outputs:
+    """The outputs of several parts as one."""
+    if len(pieces) == 1:
+        return pieces[0]
+    return np.concatenate([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])
+
+
+def checked_buckets(buckets: Any) -> tuple[int, ...] | None:
+    """Batch sizes in ascending order, or None."""
+    if buckets is None:
+        return None
+    sizes = tuple(sorted({int(size) for size in buckets}))
+    if not sizes or sizes[0] < 1:
+        raise ValueError(f"buckets are batch sizes from 1 on, not {buckets!r}")
+    return sizes

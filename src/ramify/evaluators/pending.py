@@ -1,0 +1,107 @@
+"""Answers that come later, and what every evaluator around another one needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.search.batch import Batch, Evaluation, Evaluator, per_player
+
+PerPlayer = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits [B, 2, num_actions], values [B, 2]
+
+
+class Pending(Protocol):
+    """A batch that is being evaluated."""
+
+    def result(self) -> Evaluation:
+        """Waits for the answer; the same one every time."""
+        ...
+
+
+class Ready:
+    """An answer that is there already."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+
+    def result(self) -> Evaluation:
+        return self._evaluation
+
+
+class Later:
+    """An answer that ``finish()`` completes when it is asked for."""
+
+    def __init__(self, finish: Callable[[], Evaluation]) -> None:
+        self._finish: Callable[[], Evaluation] | None = finish
+        self._evaluation: Evaluation | None = None
+
+    def result(self) -> Evaluation:
+        if self._finish is not None:
+            self._evaluation, self._finish = self._finish(), None
+        assert self._evaluation is not None
+        return self._evaluation
+
+
+class Submitting:
+    """An evaluator with ``submit``: the caller may do something else until it asks for the result.
+
+    The arrays of a batch belong to the caller again as soon as ``submit`` returns.
+    """
+
+    def submit(self, batch: Batch) -> Pending:
+        raise NotImplementedError
+
+    def evaluate(self, batch: Batch) -> Evaluation:
+        return self.submit(batch).result()
+
+
+def checked(evaluator: Any) -> Evaluator:
+    """The evaluator, if it can be called from Python; a TypeError otherwise."""
+    if not hasattr(evaluator, "evaluate"):
+        raise TypeError(f"{type(evaluator).__name__} has no method evaluate(batch), so nothing can be put around it")
+    found: Evaluator = evaluator
+    return found
+
+
+def submit(evaluator: Evaluator, batch: Batch) -> Pending:
+    """Hands the batch over; an evaluator without ``submit`` answers at once."""
+    if isinstance(evaluator, Submitting) or hasattr(evaluator, "submit"):
+        pending: Pending = evaluator.submit(batch)
+        return pending
+    return Ready(evaluator.evaluate(batch))
+
+
+def version_of(evaluator: Any) -> Any:
+    """Changes whenever the evaluator's weights do; None for one that has none."""
+    return getattr(evaluator, "version", None)
+
+
+def split(evaluation: Evaluation, batch: Batch) -> PerPlayer:
+    """Logits and values of both players, whatever form they were given in."""
+    rows, _, actions = batch.legal.shape
+    return (
+        per_player(evaluation.logits, rows, batch.acting, what="logits", actions=actions, zero_sum=True),
+        per_player(evaluation.values, rows, batch.acting, what="values", actions=None, zero_sum=True),
+    )
+
+
+def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Probabilities over legal actions, 0 elsewhere. Logits that are not finite give nan, to be noticed."""
+    bad: NDArray[np.bool_] = np.any(legal & ~np.isfinite(logits), axis=-1)
+    masked = np.where(legal & ~bad[..., None], logits.astype(np.float64), -np.inf)
+    best = masked.max(axis=-1, keepdims=True)
+    weights = np.exp(masked - np.where(np.isfinite(best), best, 0.0))
+    total = weights.sum(axis=-1, keepdims=True)
+    probabilities: NDArray[np.float64] = weights / np.where(total > 0, total, 1.0)
+    probabilities[bad] = np.nan
+    return probabilities
+
+
+def as_logits(probabilities: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Logits of these probabilities; 0 for actions that are not legal."""
+    tiny = np.finfo(np.float64).tiny  # what has underflowed stays possible
+    logits: NDArray[np.float32] = np.where(legal, np.log(np.maximum(probabilities, tiny)), 0.0).astype(np.float32)
+    return logits

@@ -1,0 +1,125 @@
+"""Evaluating images of a position under the game's symmetries."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.evaluators.pending import (
+    Later,
+    Pending,
+    PerPlayer,
+    Submitting,
+    as_logits,
+    checked,
+    policies,
+    split,
+    submit,
+    version_of,
+)
+from ramify.games import Game
+from ramify.search.batch import Batch, Evaluation
+
+Rows = NDArray[np.intp]
+
+
+class Symmetries(Submitting):
+    """Asks ``inner`` about images of a position and turns the answers back.
+
+    ``mode="average"`` asks about all of them and gives the mean of probabilities and values: as exact as the game's
+    symmetries, at as many rows each. ``mode="random"`` asks about one, chosen by the position's key and ``seed``: the
+    same position gets the same answer whatever else is in the batch.
+
+    Where a symmetry exchanges the players and one of them acts, the image is seen by the other one and acted on by the
+    other one. Where both act, an evaluator is shown player 0's view; the image of that view is player 1's, and stands
+    for the same position with the seats exchanged, so the viewer stays first.
+    """
+
+    def __init__(self, inner: Any, game: Game, mode: Literal["average", "random"] = "average", seed: int = 0) -> None:
+        if mode not in ("average", "random"):
+            raise ValueError(f"mode is 'average' or 'random', not {mode!r}")
+        self.inner = checked(inner)
+        self.game, self.mode, self.seed = game, mode, seed
+        maps = distinct(game)
+        self._observation = np.stack([symmetry.observation for symmetry in maps]).astype(np.intp)
+        self._actions = np.stack([symmetry.actions for symmetry in maps]).astype(np.intp)
+        self._inverse = np.argsort(self._actions, axis=1)
+        self._swaps = np.array([symmetry.swaps_players for symmetry in maps])
+
+    def __len__(self) -> int:
+        """How many different images an evaluator can be shown."""
+        return len(self._swaps)
+
+    @property
+    def version(self) -> Any:
+        """That of the evaluator inside."""
+        return version_of(self.inner)
+
+    def submit(self, batch: Batch) -> Pending:
+        rows = len(batch)
+        if self.mode == "random":
+            source, which = (
+                np.arange(rows),
+                (mixed(batch.keys, self.seed & 0xFFFFFFFFFFFFFFFF) % np.uint64(len(self))).astype(np.intp),
+            )
+        else:
+            source, which = np.repeat(np.arange(rows), len(self)), np.tile(np.arange(len(self)), rows)
+        swapped: NDArray[np.bool_] = self._swaps[which] & ~(batch.acting[source, 0] & batch.acting[source, 1])
+        images = self._images(batch, source, which, swapped)
+        legal = batch.legal.copy()
+        pending = submit(self.inner, images)
+
+        def finish() -> Evaluation:
+            logits, values = self._turned_back(split(pending.result(), images), which, swapped)
+            if self.mode == "random":
+                return Evaluation(logits, values)
+            shares = policies(logits, legal[source]).reshape(rows, len(self), *legal.shape[1:])
+            means = values.astype(np.float64).reshape(rows, len(self), 2).mean(axis=1)
+            return Evaluation(as_logits(shares.mean(axis=1), legal), means.astype(np.float32))
+
+        return Later(finish)
+
+    def _images(self, batch: Batch, source: Rows, which: Rows, swapped: NDArray[np.bool_]) -> Batch:
+        flat = batch.observations.reshape(len(batch), -1)[source]
+        observations = np.take_along_axis(flat, self._observation[which], axis=1)
+        legal = np.take_along_axis(batch.legal[source], self._inverse[which][:, None], axis=2)
+        acting = batch.acting[source]
+        legal[swapped], acting[swapped] = legal[swapped, ::-1], acting[swapped, ::-1]
+        return Batch(
+            observations.reshape(len(source), *batch.observations.shape[1:]),
+            legal,
+            acting,
+            # The image's own key is not known here. What a cache needs is that no two images share one.
+            np.where(which == 0, batch.keys[source], mixed(batch.keys[source], which.astype(np.uint64))),
+        )
+
+    def _turned_back(self, answer: PerPlayer, which: Rows, swapped: NDArray[np.bool_]) -> PerPlayer:
+        logits = np.take_along_axis(answer[0], self._actions[which][:, None], axis=2)
+        values = answer[1].copy()
+        logits[swapped], values[swapped] = logits[swapped, ::-1], values[swapped, ::-1]
+        return logits, values
+
+
+def distinct(game: Game) -> list[Any]:
+    """The symmetries that show an evaluator something else, the identity first.
+
+    Where both act, the viewer stays first, so an exchange of the players alone shows nothing new. If it is a symmetry,
+    every other one occurs with and without it: equally often, so that the mean over fewer is the same.
+    """
+    seen: dict[tuple[bytes, bytes, bool], Any] = {}
+    for symmetry in game.symmetries:
+        swaps = symmetry.swaps_players and not game.simultaneous
+        seen.setdefault((symmetry.observation.tobytes(), symmetry.actions.tobytes(), swaps), symmetry)
+    return list(seen.values())
+
+
+def mixed(keys: NDArray[np.uint64], salt: int | NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Keys made over by a salt, evenly (the finaliser of splitmix64)."""
+    with np.errstate(over="ignore"):
+        z = keys + np.uint64(0x9E3779B97F4A7C15) * (np.asarray(salt, np.uint64) + np.uint64(1))
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        made: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
+        return made

@@ -1,0 +1,102 @@
+"""What the networks are made of."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import TypeVar, cast
+
+import torch
+from torch import Tensor, nn
+
+# Boards of other sizes than this one are told by the second part of what pooling gives (KataGo's constants).
+TYPICAL_SIDE = 14.0
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def activation(name: str) -> nn.Module:
+    """An activation by its name in the config."""
+    return {"relu": nn.ReLU, "mish": nn.Mish, "silu": nn.SiLU}[name]()
+
+
+class ConvNorm(nn.Module):
+    """A convolution and the normalisation of what it gives: one convolution, once training is over."""
+
+    def __init__(self, inputs: int, outputs: int, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.conv = nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=False)
+        self.norm = nn.BatchNorm2d(outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return cast(Tensor, self.norm(self.conv(x)))
+
+    def folded(self) -> nn.Conv2d:
+        """The convolution that gives the same in evaluation."""
+        conv, norm = self.conv, self.norm
+        assert norm.running_mean is not None
+        assert norm.running_var is not None
+        result = nn.Conv2d(conv.in_channels, conv.out_channels, self.size, padding=self.size // 2)
+        scale = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
+        assert result.bias is not None
+        result.weight.data = (conv.weight.double() * scale[:, None, None, None]).to(conv.weight)
+        result.bias.data = (norm.bias.double() - norm.running_mean.double() * scale).to(conv.weight)
+        return result
+
+
+@torch.no_grad()
+def folded(module: Module) -> Module:
+    """A copy for evaluation: normalisations folded into the convolutions before them."""
+    module = copy.deepcopy(module).eval().requires_grad_(False)
+    for parent in list(module.modules()):
+        for name, child in parent.named_children():
+            if isinstance(child, ConvNorm):
+                setattr(parent, name, child.folded().eval().requires_grad_(False))
+    return module
+
+
+def side_offset(x: Tensor) -> float:
+    """How much larger than usual the board is, in tens of cells."""
+    return (math.sqrt(x.shape[2] * x.shape[3]) - TYPICAL_SIDE) / 10
+
+
+def pool(x: Tensor) -> Tensor:
+    """[B, C, H, W] -> [B, 3 C]: the mean, the mean by the size of the board, the maximum."""
+    mean = x.mean(dim=(2, 3))
+    return torch.cat([mean, mean * side_offset(x), x.amax(dim=(2, 3))], dim=1)
+
+
+def pool_value(x: Tensor) -> Tensor:
+    """[B, C, H, W] -> [B, 3 C]: the mean, and by the size of the board to the first and second power."""
+    mean, offset = x.mean(dim=(2, 3)), side_offset(x)
+    return torch.cat([mean, mean * offset, mean * (offset * offset - 0.1)], dim=1)
+
+
+class Block(nn.Module):
+    """Two convolutions around which the input is led."""
+
+    def __init__(self, channels: int, act: str) -> None:
+        super().__init__()
+        self.first = ConvNorm(channels, channels, 3)
+        self.second = ConvNorm(channels, channels, 3)
+        self.act = activation(act)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return cast(Tensor, self.act(x + self.second(self.act(self.first(x)))))
+
+
+class PoolBlock(nn.Module):
+    """A block some of whose planes are pooled over the board and tell all the others."""
+
+    def __init__(self, channels: int, pooled: int, act: str) -> None:
+        super().__init__()
+        self.first = ConvNorm(channels, channels - pooled, 3)
+        self.pooled = ConvNorm(channels, pooled, 3)
+        self.tell = nn.Linear(3 * pooled, channels - pooled, bias=False)
+        self.second = ConvNorm(channels - pooled, channels, 3)
+        self.act = activation(act)
+
+    def forward(self, x: Tensor) -> Tensor:
+        told = self.tell(pool(self.act(self.pooled(x))))
+        inner = self.act(self.first(x) + told[:, :, None, None])
+        return cast(Tensor, self.act(x + self.second(inner)))

@@ -1,0 +1,103 @@
+"""Making networks, and saying what they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from ramify.games import Game
+from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
+from ramify.networks.layouts import Spec, spec_of
+from ramify.networks.modules import GameNetwork
+
+FINAL_SCALE = 0.1  # of the layers whose outputs are logits and values: a fresh network has hardly an opinion
+
+
+def default_config(game: Game) -> NetworkConfig:
+    """A small network that fits: planes of some extent get a tower, everything else an mlp."""
+    shape = game.observation_shape
+    return ResNetConfig(blocks=4) if len(shape) == 3 and min(shape[1:]) >= 3 else MLPConfig()
+
+
+def make(game: Game, config: str | Mapping[str, Any] | NetworkConfig | None = None, seed: int = 0) -> GameNetwork:
+    """A fresh network for a game; the same weights for the same seed, wherever and whenever it is made.
+
+    ``config``: a shorthand ("6x64", "mlp:2x256"), a config, or a mapping with its settings. Settings left to the game
+    are settled here: ``module.config`` says what was chosen.
+    """
+    chosen, spec = settled(default_config(game) if config is None else config_of(config), game)
+    builder = Registry.get(chosen.kind)[1]
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.manual_seed(seed)
+        module: GameNetwork = builder(chosen, spec)
+        initialise(module)
+    return module
+
+
+def settled(config: NetworkConfig, game: Game) -> tuple[NetworkConfig, Spec]:
+    """Config and spec with everything decided that depends on the game."""
+    spec = spec_of(game)
+    if config.per_player is not None:
+        if game.simultaneous and not config.per_player:
+            raise ValueError(f"in {game.name} both players act at once: the network needs per_player outputs")
+        spec = dataclasses.replace(spec, players=1 + config.per_player)
+    value = ("tanh" if spec.unit_returns else "linear") if config.value == "auto" else config.value
+    return config.replace(value=value, per_player=spec.players == 2), spec
+
+
+@torch.no_grad()
+def initialise(module: nn.Module) -> None:
+    """Fresh weights, drawn in the order of the parameters' names."""
+    for _, part in sorted(module.named_modules()):
+        if isinstance(part, nn.Conv1d | nn.Conv2d | nn.Linear):
+            nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
+            if part.bias is not None:
+                nn.init.zeros_(part.bias)
+    for name, part in module.named_modules():
+        if name in ("policy", "policy.out", "policy.others", "ownership") or name.startswith("value.outs."):
+            for weight in part.parameters(recurse=False):
+                weight.mul_(FINAL_SCALE)
+
+
+def parameter_counts(module: nn.Module) -> dict[str, int]:
+    """Trainable numbers of each part of a network, by name."""
+    counts = {}
+    for name, part in module.named_children():
+        children = [(f"{name}.{inner}", block) for inner, block in part.named_children()]
+        for label, one in children if isinstance(part, nn.ModuleList) else [(name, part)]:
+            if count := sum(weight.numel() for weight in one.parameters()):
+                counts[label] = count
+    return counts
+
+
+def describe(module: nn.Module) -> str:
+    """What the network is, and the parameters of each of its parts, as a text to print."""
+    counts = parameter_counts(module)
+    lines = []
+    if isinstance(module, GameNetwork):
+        spec, config = module.spec, module.config
+        size = "any size" if spec.layout.any_size and config.kind == "resnet" else "this size only"
+        lines.append(f"{config.kind} for {spec.game} {list(spec.observation_shape)}, {size}")
+        lines.append(f"policy {spec.layout.kind}, value {config.value}, heads {', '.join(config.heads) or 'none'}")
+    width = max([len(name) for name in counts] + [len("parameters")])
+    lines += [f"{name:<{width}}  {count:>12,}" for name, count in counts.items()]
+    lines.append(f"{'parameters':<{width}}  {sum(weight.numel() for weight in module.parameters()):>12,}")
+    return "\n".join(lines)
+
+
+def network_id(module: nn.Module) -> str:
+    """A checksum of everything the network's answers depend on: its kind and settings, and every weight."""
+    digest = hashlib.sha256()
+    if isinstance(module, GameNetwork):
+        digest.update(json.dumps([module.spec.game, module.config.model_dump()], sort_keys=True).encode())
+    for name, weight in sorted(module.state_dict().items()):
+        array = weight.detach().cpu().contiguous()
+        digest.update(f"{name} {array.dtype} {list(array.shape)}\n".encode())
+        digest.update(array.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,220 @@
+"""The evaluator that runs torch networks."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from torch import Tensor, nn
+
+from ramify._core import EvaluatorError
+from ramify.evaluators.outputs import (
+    Outputs,
+    by_player,
+    check_shapes,
+    checked_buckets,
+    joined,
+    padded,
+    padded_size,
+    parts,
+)
+from ramify.evaluators.pending import Later, Pending, Submitting
+from ramify.networks.blocks import folded
+from ramify.networks.build import network_id
+from ramify.networks.modules import GameNetwork
+from ramify.search.batch import Batch, Evaluation
+from ramify.search.config import explain
+
+CUDA_BUCKETS = tuple(sorted({1, 2, 4} | {size * 2**k for size in (8, 12) for k in range(10)}))  # 1 to 6144
+
+
+class RunConfig(BaseModel):
+    """How a network is run; frozen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    threads: int = Field(1, ge=1, description="of one call, on a CPU")
+    buckets: tuple[int, ...] | None = Field(
+        None, description="batch sizes that are run; others are padded. None: any on a CPU, 1 to 6144 on CUDA"
+    )
+    precision: str = Field("auto", pattern="^(auto|fp32|bf16)$", description="auto: fp32 on a CPU, bf16 on CUDA")
+    compile: bool = Field(False, description="torch.compile, on CUDA")
+    graphs: bool = Field(True, description="a CUDA graph per batch size")
+    in_flight: int = Field(2, ge=1, le=16, description="batches of one size under way at once, on CUDA")
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ValueError(explain(error, type(self).model_fields, "evaluator")) from None
+
+    @field_validator("buckets", mode="before")
+    @classmethod
+    def _sorted(cls, buckets: Any) -> Any:
+        return checked_buckets(buckets)
+
+
+class Inference(nn.Module):
+    """Logits and values alone, as a tuple, from any network that gives (logits, values) or a dict with them."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        network = self.network
+        found = network(observations, heads=False) if isinstance(network, GameNetwork) else network(observations)
+        if isinstance(found, dict):
+            return found["logits"], found["values"]
+        logits, values = found
+        return logits, values
+
+
+class Runner(Protocol):
+    """Runs one network on one device."""
+
+    version: int
+
+    def submit(self, observations: NDArray[np.float32]) -> Any:
+        """A function that waits for the outputs and gives them."""
+        ...
+
+    def swap(self, live: nn.Module) -> None:
+        """Change to the weights of this network, between two batches."""
+        ...
+
+
+class CpuRunner:
+    """Float32, with threads as chosen. New weights are a new network: batches under way keep the old one."""
+
+    def __init__(self, live: nn.Module, settings: RunConfig) -> None:
+        if settings.precision == "bf16":
+            raise ValueError("on a CPU networks run in fp32")
+        if settings.compile:
+            raise ValueError("compile is for CUDA; on a CPU, rf.evaluators.Onnx is the compiled way")
+        self._settings = settings
+        self._live = Inference(live)
+        self.version = 0
+
+    def submit(self, observations: NDArray[np.float32]) -> Any:
+        live, buckets, pieces = self._live, self._settings.buckets, []
+        if torch.get_num_threads() != self._settings.threads:
+            torch.set_num_threads(self._settings.threads)
+        with torch.inference_mode():
+            for part in parts(len(observations), buckets):
+                rows = observations[part]
+                pieces.append(run_rows(live, padded(rows, padded_size(len(rows), buckets)), len(rows)))
+        return lambda: joined(pieces)
+
+    def swap(self, live: nn.Module) -> None:
+        self._live = Inference(live)
+        self.version += 1
+
+
+def run_rows(live: Inference, observations: NDArray[np.float32], rows: int) -> Outputs:
+    """Outputs of the first rows."""
+    given = np.ascontiguousarray(observations, np.float32)
+    logits, values = live(torch.from_numpy(given if given.flags.writeable else given.copy()))
+    check_shapes(logits.shape, values.shape, len(observations))
+    return logits[:rows].float().numpy(), values[:rows].float().numpy()
+
+
+class Network(Submitting):
+    """Evaluates positions with a torch network.
+
+    The evaluator works on a copy: the module given may go on training, and ``load_weights`` brings its new weights over
+    between two batches. Settings are those of ``RunConfig``. Any module serves that maps observations to (logits,
+    values), or to a dict with these, in the viewer's order: the acting player (player 0 where both act) first.
+    """
+
+    def __init__(self, module: nn.Module, device: str | torch.device | None = None, **settings: Any) -> None:
+        if not isinstance(module, nn.Module):
+            raise TypeError(f"a network is a torch module, not {type(module).__name__}")
+        self.settings = RunConfig(**settings)
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._swapping = threading.Lock()
+        self._master = copy.deepcopy(module).cpu().eval().requires_grad_(False)
+        self._runner = self._make_runner(folded(self._master))
+
+    def _make_runner(self, live: nn.Module) -> Runner:
+        if self.device.type == "cpu":
+            return CpuRunner(live, self.settings)
+        if self.device.type == "cuda":
+            from ramify.networks.cuda import CudaRunner
+
+            buckets = self.settings.buckets or CUDA_BUCKETS
+            return CudaRunner(live, self.device, self.settings.model_copy(update={"buckets": buckets}))
+        raise ValueError(f"networks run on cpu or cuda, not on {self.device}")
+
+    @property
+    def version(self) -> int:
+        """Counts changes of weights."""
+        return self._runner.version
+
+    @property
+    def network_id(self) -> str:
+        """The checksum of the network as it is now."""
+        return network_id(self._master)
+
+    def submit(self, batch: Batch) -> Pending:
+        self._check(batch)
+        wait, acting = self._runner.submit(batch.observations), batch.acting.copy()
+
+        def finish() -> Evaluation:
+            return by_player(wait(), acting)
+
+        return Later(finish)
+
+    @property
+    def asynchronous(self) -> bool:
+        """Whether a device of its own works while the caller does something else: then there is ``submit_raw``."""
+        return self.device.type == "cuda"
+
+    def submit_raw(self, batch: Batch) -> Any:
+        """On CUDA: a function that waits for logits and values and gives them without a copy, viewer first."""
+        self._check(batch)
+        return self._runner.submit_raw(batch.observations)  # type: ignore[attr-defined]
+
+    def _check(self, batch: Batch) -> None:
+        if not isinstance(self._master, GameNetwork):
+            return
+        spec, shape = self._master.spec, batch.observations.shape[1:]
+        resizes = spec.layout.any_size and self._master.config.kind == "resnet"
+        if shape != spec.observation_shape and not (resizes and shape[:1] == spec.observation_shape[:1]):
+            raise EvaluatorError(
+                f"this network is for {spec.game} with observations of shape {list(spec.observation_shape)}, "
+                f"not {list(shape)}"
+            )
+
+    def load_weights(self, weights: nn.Module | Mapping[str, Any]) -> None:
+        """Change to these weights (a state dict or a module) between two batches; games go on meanwhile.
+
+        Either all of them are taken, or an error says what does not fit and nothing has changed.
+        """
+        given = weights.state_dict() if isinstance(weights, nn.Module) else weights
+        with self._swapping:
+            master = copy.deepcopy(self._master)
+            try:
+                master.load_state_dict(given)
+            except RuntimeError as error:
+                raise ValueError(f"these weights do not fit the network: {error}") from None
+            self._runner.swap(folded(master))
+            self._master = master
+
+
+def evaluator(module: nn.Module, device: str | torch.device | None = None, threads: int = 1) -> Any:
+    """The usual evaluator for a network: torch on CUDA; on a CPU ONNX Runtime, where that is installed."""
+    from importlib.util import find_spec
+
+    from ramify.evaluators.onnx import Onnx
+
+    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if chosen.type == "cpu" and all(find_spec(name) for name in ("onnxruntime", "onnx", "onnxscript")):
+        return Onnx(module, threads=threads)
+    return Network(module, chosen, threads=threads)

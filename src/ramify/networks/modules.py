@@ -1,0 +1,96 @@
+"""The networks of the registry."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import cast
+
+from torch import Tensor, nn
+
+from ramify.networks.blocks import Block, ConvNorm, PoolBlock, activation, pool_value
+from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig
+from ramify.networks.heads import POLICIES, ValueHeads, per_player
+from ramify.networks.layouts import Spec
+
+
+class GameNetwork(nn.Module):
+    """A network that knows what it was made for.
+
+    ``forward(observations)`` gives a dict: ``logits`` and ``values`` as an evaluator wants them, of the viewer alone or
+    of the viewer and the other player (``spec.players``), and the heads of the config by name, for training.
+    ``heads=False`` leaves those out.
+    """
+
+    def __init__(self, config: NetworkConfig, spec: Spec) -> None:
+        super().__init__()
+        self.config, self.spec = config, spec
+
+    def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
+        raise NotImplementedError
+
+
+class ResNet(GameNetwork):
+    """A residual tower; blocks and heads pool over the board, so that its size is no part of the weights."""
+
+    config: ResNetConfig
+
+    def __init__(self, config: ResNetConfig, spec: Spec) -> None:
+        super().__init__(config, spec)
+        if len(spec.observation_shape) != 3:
+            raise ValueError(
+                f"a resnet needs planes, and {spec.game} shows {list(spec.observation_shape)}: take an mlp"
+            )
+        channels = config.channels
+        self.stem = ConvNorm(spec.observation_shape[0], channels, 3)
+        self.blocks = nn.ModuleList(self._block(number) for number in range(1, config.blocks + 1))
+        self.policy = POLICIES[spec.layout.kind](channels, config.policy_channels or channels, spec, config.activation)
+        self.value_planes = ConvNorm(channels, config.value_channels, 1)
+        self.value = ValueHeads(3 * config.value_channels, spec, config)
+        self.ownership = nn.Conv2d(channels, 1, 1) if "ownership" in config.heads else None
+        self.act = activation(config.activation)
+
+    def _block(self, number: int) -> nn.Module:
+        config = self.config
+        if config.pool_every and number % config.pool_every == 0:
+            pooled = config.pool_channels or max(1, config.channels // 4)
+            if pooled >= config.channels:
+                raise ValueError(f"pool_channels={pooled} leaves nothing of channels={config.channels}")
+            return PoolBlock(config.channels, pooled, config.activation)
+        return Block(config.channels, config.activation)
+
+    def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
+        x = self.act(self.stem(observations))
+        for block in self.blocks:
+            x = block(x)
+        outputs = {"logits": self.policy(x), **self.value(pool_value(self.act(self.value_planes(x))), heads)}
+        if heads and self.ownership is not None:  # [B, H, W]: above 0 where the viewer will own the cell
+            outputs["ownership"] = self.ownership(x).squeeze(1)
+        return outputs
+
+
+class MLP(GameNetwork):
+    """Layers over the whole observation, laid out flat. Fits one size of board."""
+
+    config: MLPConfig
+
+    def __init__(self, config: MLPConfig, spec: Spec) -> None:
+        super().__init__(config, spec)
+        if "ownership" in config.heads:
+            raise ValueError("an mlp knows no cells, so it has no ownership head")
+        widths = [math.prod(spec.observation_shape), *[config.width] * config.layers]
+        layers: list[nn.Module] = []
+        for inputs, outputs in pairwise(widths):
+            layers += [nn.Linear(inputs, outputs), activation(config.activation)]
+        self.layers = nn.Sequential(*layers)
+        self.policy = nn.Linear(config.width, spec.players * spec.num_actions)
+        self.value = ValueHeads(config.width, spec, config)
+
+    def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
+        x = self.layers(observations.flatten(1))
+        logits = per_player(self.policy(x), self.spec.players)
+        return {"logits": logits, **cast(dict[str, Tensor], self.value(x, heads))}
+
+
+Registry.add(ResNetConfig, ResNet)
+Registry.add(MLPConfig, MLP)

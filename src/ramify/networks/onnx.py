@@ -1,0 +1,93 @@
+"""Networks as ONNX models."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ramify.evaluators.onnx import WEIGHTS
+from ramify.networks.build import network_id
+from ramify.networks.evaluator import Inference
+from ramify.networks.files import write_atomically
+from ramify.networks.modules import GameNetwork
+
+PREFIX = "network."  # of the weights' names inside Inference
+
+
+def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = None) -> bytes:
+    """The network as an ONNX model for batches of any size and boards of one.
+
+    Nothing is folded or fused here (the runtime does that when it opens the model), so every weight is found under its
+    name and can be replaced without a new export.
+    """
+    if observation_shape is None:
+        if not isinstance(module, GameNetwork):
+            raise ValueError("a module that is not of ramify.networks needs the observation's shape")
+        observation_shape = module.spec.observation_shape
+    training = module.training
+    inference = Inference(module).eval()
+    try:
+        example = torch.zeros(2, *observation_shape)
+        with _quiet():
+            program = torch.onnx.export(
+                inference,
+                (example,),
+                dynamo=True,
+                optimize=False,
+                verbose=False,
+                input_names=["observations"],
+                output_names=["logits", "values"],
+                dynamic_shapes=({0: torch.export.Dim("rows")},),
+            )
+    finally:
+        module.train(training)
+    assert program is not None
+    model = program.model_proto
+    _label(model, module)
+    content: bytes = model.SerializeToString()
+    return content
+
+
+def _label(model: Any, module: nn.Module) -> None:
+    """Write into the model which network it is and under which names it has its weights."""
+    constants = {constant.name for constant in model.graph.initializer}
+    weights = {name: PREFIX + name for name in module.state_dict() if PREFIX + name in constants}
+    labels = {WEIGHTS: json.dumps(weights), "ramify.network_id": network_id(module)}
+    if isinstance(module, GameNetwork):
+        labels["ramify.game"] = json.dumps({"name": module.spec.game, "params": module.spec.params})
+        labels["ramify.network"] = module.config.model_dump_json()
+    for key, value in labels.items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = key, value
+
+
+def export_onnx(
+    path: str | os.PathLike[str], module: nn.Module, observation_shape: tuple[int, ...] | None = None
+) -> Path:
+    """Write the network as an ONNX model, in one go; returns the file."""
+    file = Path(path)
+    write_atomically(file, onnx_bytes(module, observation_shape))
+    return file
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter warns of its own parts being out of date, and of packages nobody needs here."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
