@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 bench = typer.Typer(help="Measure this machine.", no_args_is_help=True)
 
 CPU_BATCHES = (16, 32, 64, 128, 256)
-CUDA_BATCHES = (512, 1024, 2048, 4096, 8192)
+CUDA_BATCHES = (1024, 2048, 3072, 4096, 6144)
 
 
 @bench.callback()

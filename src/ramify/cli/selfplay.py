@@ -139,7 +139,7 @@ def make_selfplay(
 
 def network_evaluator(game: Any, text: str, device: str | None, threads: int) -> tuple[Any, str]:
     """The evaluator of a saved network, or of a fresh one of a size such as 6x64."""
-    from ramify import networks
+    import ramify.networks as networks
 
     module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
     return networks.evaluator(module, device, threads), networks.network_id(module)

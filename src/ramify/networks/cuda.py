@@ -173,7 +173,7 @@ class CudaRunner:
         return slot.pending
 
     def submit_raw(self, observations: NDArray[np.float32]) -> Callable[[], tuple[Any, Any]]:
-        """As ``submit``, without a copy: arrays of the slot, bfloat16 as uint16, good until ``in_flight`` batches on."""
+        """As ``submit``, without a copy: the slot's arrays, bfloat16 as uint16, good until ``in_flight`` batches on."""
         if len(observations) > self._buckets[-1]:
             raise ValueError(f"a batch has at most {self._buckets[-1]} rows here, not {len(observations)}")
         with self._lock, torch.cuda.device(self._device):

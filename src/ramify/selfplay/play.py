@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ramify import _core
+from ramify.evaluators.outputs import exchanged
 from ramify.games import Game
 from ramify.search.batch import Batch, Evaluation, Evaluator, NativeEvaluator, per_player
 from ramify.search.config import SearchConfig
@@ -22,12 +23,15 @@ Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
 class RawAnswer:
     """Rows that a device is working on."""
 
-    def __init__(self, handle: Any, rows: int) -> None:
+    def __init__(self, handle: Any, batch: Batch, rows: int) -> None:
         self.handle, self.rows, self.started = handle, rows, time.perf_counter()
+        self.seconds = batch.acting[:rows, 1] & ~batch.acting[:rows, 0]  # rows in which the viewer is player 1
 
     def result(self) -> Rows:
-        logits, values = self.handle()
-        return logits[: self.rows], values[: self.rows], time.perf_counter() - self.started
+        logits, values = (array[: self.rows] for array in self.handle())
+        if values.ndim == 2 and self.seconds.any():
+            logits, values = exchanged(logits, self.seconds, 3), exchanged(values, self.seconds, 2)
+        return logits, values, time.perf_counter() - self.started
 
 
 class SelfPlay:
@@ -129,7 +133,7 @@ class SelfPlay:
     def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
         batch = self._batch(half, rows)
         if getattr(self.evaluator, "asynchronous", False):  # a device of its own, whose answers need no copy
-            return RawAnswer(self.evaluator.submit_raw(batch), rows)  # type: ignore[union-attr]
+            return RawAnswer(self.evaluator.submit_raw(batch), batch, rows)  # type: ignore[union-attr]
         return executor.submit(self._evaluate, batch, rows)
 
     def _play_native(self) -> Iterator[list[bytes]]:
