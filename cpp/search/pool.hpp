@@ -109,6 +109,7 @@ class Pool {
   std::atomic<std::int64_t> next_;
   std::int64_t end_;
   std::atomic<bool> stopped_{false};
+  std::atomic<int> waiting_{0};  // records not taken yet
   bool python_ = false;
   ThreadPool threads_;
 };

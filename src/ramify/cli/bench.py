@@ -38,6 +38,7 @@ def bench_selfplay(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: all cores.")] = None,
     places: Annotated[int | None, typer.Option(min=2, help="Games at once; default: twice the best batch.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
+    compile: Annotated[bool, typer.Option("--compile", help="torch.compile, on CUDA.")] = False,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """How much of the evaluator's own speed self-play reaches.
@@ -59,6 +60,7 @@ def bench_selfplay(
             threads,
             places,
             device,
+            compile,
         )
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
@@ -82,6 +84,7 @@ def measure_selfplay(
     threads: int | None,
     places: int | None,
     device: str | None,
+    compile: bool = False,
 ) -> dict[str, Any]:
     """The figures of ``ramify bench selfplay``."""
     import os
@@ -93,7 +96,7 @@ def measure_selfplay(
 
     threads = threads or len(os.sched_getaffinity(0))
     game = make(name, **params)
-    evaluator, _ = network_evaluator(game, network, device, threads)
+    evaluator, _ = network_evaluator(game, network, device, threads, compile)
     on_cuda = getattr(getattr(evaluator, "device", None), "type", "cpu") == "cuda"
     sizes = CUDA_BATCHES if on_cuda else CPU_BATCHES
     alone = {size: ceiling(evaluator, game, size, max(0.5, seconds / 30)) for size in sizes}
@@ -102,8 +105,13 @@ def measure_selfplay(
     play = SelfPlay(game, evaluator, config, PlayConfig(), places=places or 2 * best, threads=threads, seed=0)
     rounds = iter(play)
     spent_until(rounds, seconds / 5)  # games of one age end together; let them mix
-    begin, counts, evaluated, batches, busy = time.perf_counter(), play.counts, play.evaluated, play.batches, play.busy
-    waited = play.waited
+    begin, counts, evaluated, batches, spent = (
+        time.perf_counter(),
+        play.counts,
+        play.evaluated,
+        play.batches,
+        play.spent(),
+    )
     finished = spent_until(rounds, seconds)
     elapsed = time.perf_counter() - begin
     after = play.counts
@@ -121,8 +129,8 @@ def measure_selfplay(
         "ceiling": top,
         "ceiling_batch": best,
         "ratio": rows / elapsed / top,
-        "busy": (play.busy - busy) / elapsed,
-        "waited": (play.waited - waited) / elapsed,
+        "busy": min(1.0, (play.spent()["busy"] - spent["busy"]) / elapsed),
+        "where": {name: (value - spent[name]) / elapsed for name, value in play.spent().items() if name != "busy"},
         "mean_batch": rows / max(1, passed),
         "bytes_per_game": after["bytes"] / max(1, after["active"]),
         "seconds": elapsed,
@@ -153,11 +161,19 @@ def ceiling(evaluator: Any, game: Game, rows: int, seconds: float) -> float:
         acting[:, 1] = True
     observations = rng.random((rows, *game.observation_shape), np.float32)
     batch = Batch(observations, np.ones((rows, 2, 0), np.bool_), acting, np.arange(rows, dtype=np.uint64))
-    submit(evaluator, batch).result()
-    done, pending, start = 0, submit(evaluator, batch), time.perf_counter()
+    if getattr(evaluator, "asynchronous", False):  # as self-play uses it: copies to the device and back, none here
+        batch = Batch(
+            evaluator.prepare_arrays({"observations": observations})["observations"], *list(vars(batch).values())[1:]
+        )
+        batch.observations[:] = observations
+        send = evaluator.submit_raw
+    else:
+        send = lambda given: submit(evaluator, given).result
+    send(batch)()
+    done, pending, start = 0, send(batch), time.perf_counter()
     while time.perf_counter() - start < seconds or not done:
-        following = submit(evaluator, batch)
-        pending.result()
+        following = send(batch)
+        pending()
         pending, done = following, done + 1
-    pending.result()
+    pending()
     return (done + 1) * rows / (time.perf_counter() - start)

@@ -137,12 +137,12 @@ def make_selfplay(
     return player, identity
 
 
-def network_evaluator(game: Any, text: str, device: str | None, threads: int) -> tuple[Any, str]:
+def network_evaluator(game: Any, text: str, device: str | None, threads: int, compile: bool = False) -> tuple[Any, str]:
     """The evaluator of a saved network, or of a fresh one of a size such as 6x64."""
     import ramify.networks as networks
 
     module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
-    return networks.evaluator(module, device, threads), networks.network_id(module)
+    return networks.evaluator(module, device, threads, compile), networks.network_id(module)
 
 
 class Panel:

@@ -39,6 +39,8 @@ class Onnx(Submitting):
     one call; several threads may call. Batches are padded up to ``buckets`` where given.
     """
 
+    needs_legal = False  # of a batch: self-play need not say what is legal
+
     def __init__(
         self,
         model: Any,

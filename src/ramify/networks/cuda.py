@@ -83,10 +83,10 @@ class Slot:
             else:
                 self._outputs = self._forward(self._input)
 
-    def launch(self, rows: int) -> None:
+    def launch(self, rows: int, given: Tensor) -> None:
         """Start copying, computing and copying back."""
         with torch.cuda.stream(self.stream):
-            self._input[:rows].copy_(self.given[:rows], non_blocking=True)
+            self._input[:rows].copy_(given[:rows], non_blocking=True)
             self.compute()
             for found, output in zip(self._found, self._outputs, strict=True):
                 found[:rows].copy_(output[:rows], non_blocking=True)
@@ -163,21 +163,23 @@ class CudaRunner:
             waiting = [self._launch(observations[part]) for part in parts(len(observations), self._buckets)]
         return lambda: joined([one.outputs() for one in waiting])
 
-    def _launch(self, observations: NDArray[np.float32]) -> Waiting:
+    def _launch(self, observations: NDArray[np.float32], given: Tensor | None = None) -> Waiting:
         rows = len(observations)
         slot = self.slot((padded_size(rows, self._buckets), *observations.shape[1:]))
-        slot.given_array[:rows] = observations  # rows behind keep what was there: nobody reads their outputs
+        if given is None:
+            slot.given_array[:rows] = observations  # rows behind keep what was there: nobody reads their outputs
         slot.stream.wait_event(self._swapped)
-        slot.launch(rows)
+        slot.launch(rows, slot.given if given is None else given)
         slot.pending = Waiting(slot, rows)
         return slot.pending
 
     def submit_raw(self, observations: NDArray[np.float32]) -> Callable[[], tuple[Any, Any]]:
-        """As ``submit``, without a copy: the slot's arrays, bfloat16 as uint16, good until ``in_flight`` batches on."""
+        """As ``submit``, without copies on this side: the observations are the caller's until the answer is there, and
+        the answer is the slot's, bfloat16 as uint16, good until ``in_flight`` batches later."""
         if len(observations) > self._buckets[-1]:
             raise ValueError(f"a batch has at most {self._buckets[-1]} rows here, not {len(observations)}")
         with self._lock, torch.cuda.device(self._device):
-            waiting = self._launch(observations)
+            waiting = self._launch(observations, torch.from_numpy(observations))
         slot, rows = waiting.slot, len(observations)
 
         def wait() -> tuple[Any, Any]:

@@ -85,7 +85,8 @@ class SelfPlay:
         self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]
         self._stopped = False
         self.batches = self.evaluated = 0
-        self.busy = self.waited = 0.0  # seconds in which the evaluator worked; in which the pool waited for it
+        self.busy = 0.0  # seconds in which the evaluator worked
+        self.waited = self.gathered = self.absorbed = self.submitted = 0.0  # seconds of the loop: where they went
         self.started = time.perf_counter()
 
     def _new_arrays(self, rows: int) -> dict[str, Any]:
@@ -103,6 +104,16 @@ class SelfPlay:
     def counts(self) -> dict[str, int]:
         """Games, moves, evaluations, simulations, draws, resigned, active games, bytes of graphs."""
         return self._pool.counts
+
+    def spent(self) -> dict[str, float]:
+        """Seconds: of the evaluator's work, and of the loop, by what it did."""
+        return {
+            "busy": self.busy,
+            "waiting": self.waited,
+            "gathering": self.gathered,
+            "absorbing": self.absorbed,
+            "submitting": self.submitted,
+        }
 
     def stop(self) -> None:
         """Start no more games; those in play are finished."""
@@ -131,7 +142,13 @@ class SelfPlay:
                 self._pool.cancel()
 
     def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
-        batch = self._batch(half, rows)
+        start = time.perf_counter()
+        try:
+            return self._send(executor, self._batch(half, rows), rows)
+        finally:
+            self.submitted += time.perf_counter() - start
+
+    def _send(self, executor: ThreadPoolExecutor, batch: Batch, rows: int) -> Future[Rows] | RawAnswer:
         if getattr(self.evaluator, "asynchronous", False):  # a device of its own, whose answers need no copy
             return RawAnswer(self.evaluator.submit_raw(batch), batch, rows)  # type: ignore[union-attr]
         return executor.submit(self._evaluate, batch, rows)
@@ -143,6 +160,12 @@ class SelfPlay:
             yield self._pool.take_finished()
 
     def _gather(self, half: int) -> int:
+        start = time.perf_counter()
+        rows = self._gather_rows(half)
+        self.gathered += time.perf_counter() - start
+        return rows
+
+    def _gather_rows(self, half: int) -> int:
         rows = self._pool.gather(half, self._arrays[half])
         while self._asks and (questions := self._pool.questions()):
             for place, number, move, temperature in questions:
@@ -190,7 +213,9 @@ class SelfPlay:
         self.busy += seconds
         self.batches += 1
         self.evaluated += len(values)
+        start = time.perf_counter()
         self._pool.absorb(half, logits, values)
+        self.absorbed += time.perf_counter() - start
 
 
 def _as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[Any, Any]:
