@@ -53,6 +53,7 @@ class SearchResult:
     proof: Proof | None = None  # with the solver: bounds of the root and its edges
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # strategies of regret and exp3, per outcome
     gumbel: tuple[Any, Any] | None = None  # per player: noise of Gumbel search and visits before it, per outcome
+    scores: tuple[Any, Any] = field(default=((), ()), repr=False)  # of outcomes, as selection would compare them now
     config: SearchConfig | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
     _look: Callable[[Path], Report] | None = field(default=None, repr=False)
@@ -77,6 +78,7 @@ class SearchResult:
             proof=proof,
             average=report.get("average"),
             gumbel=gumbel,
+            scores=report["scores"],
             visits=_frozen(report["edge_visits"]),
             outcomes=(_frozen(report["outcomes"][0]), _frozen(report["outcomes"][1])),
             priors=(_frozen(report["priors"][0]), _frozen(report["priors"][1])),
@@ -127,7 +129,7 @@ class SearchResult:
         chosen = []
         for player in self.acting:
             if method == "lcb":
-                index = int(np.nanargmax(self.lcb(player)))
+                index = self._best_bound(player)
             elif temperature == 0 and method == "visits" and self.gumbel is not None and not self._settled(player):
                 index = self._race_winner(player)
             else:
@@ -153,7 +155,7 @@ class SearchResult:
         mean = (self.visits * payoffs).sum(axis=1 - player) / counts
         variance = np.maximum(0.0, (self.visits * squares).sum(axis=1 - player) / counts - mean**2)
         widest = max(float(np.nanmax(np.abs(payoffs), initial=0.0)), 1e-8) ** 2
-        weight = 1.0 / counts**2  # a prior of 1 / visits^3 of the visits
+        weight = 1.0 / counts**3
         spread = (variance + weight * widest) / (1 + weight)
         bound = mean - z * np.sqrt(spread / counts)
         return np.where((visits > 0) & (visits >= share * visits.max()), bound, np.nan)
@@ -206,7 +208,14 @@ class SearchResult:
 
     def _root(self) -> policies.Root:
         return policies.Root(
-            self.visits, self.priors, self.q, self.payoffs, self.evaluation, self.average, self.config or SearchConfig()
+            self.visits,
+            self.priors,
+            self.q,
+            self.payoffs,
+            self.evaluation,
+            self.average,
+            self.scores,
+            self.config or SearchConfig(),
         )
 
     def _outcome_policy(self, player: int, method: str, temperature: float) -> NDArray[np.float64]:
@@ -246,6 +255,15 @@ class SearchResult:
                 wanted = plies[allowed].min() if value > middle else plies[allowed].max()
                 allowed &= plies == wanted
         return np.asarray(allowed) if allowed.any() else None
+
+    def _best_bound(self, player: int) -> int:
+        """Of the outcomes that proofs leave open the one with the best bound; the most visited if none has one."""
+        bounds = self.lcb(player)
+        if (allowed := self._allowed(player)) is not None:
+            bounds[~allowed] = np.nan
+        if np.isnan(bounds).all():
+            return int(self._outcome_policy(player, "visits", 0.0).argmax())
+        return int(np.nanargmax(bounds))
 
     def _race_winner(self, player: int) -> int:
         """Of the outcomes with the most visits in this run, the one with the best sum of noise, logit and value."""
