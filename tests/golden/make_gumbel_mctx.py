@@ -35,7 +35,7 @@ def answer(case: dict[str, Any], gumbel: list[float]) -> dict[str, Any]:
 
     zero = jnp.zeros(1, jnp.int32)
     root = mctx.RootFnOutput(prior_logits=table["logits"][zero], value=table["values"][zero], embedding=zero)
-    with mock.patch.object(jax.random, "gumbel", lambda key, shape, dtype=None: jnp.asarray(gumbel)[None]):
+    with mock.patch.object(jax.random, "gumbel", return_value=jnp.asarray(gumbel)[None]):
         output = mctx.gumbel_muzero_policy(
             None,
             jax.random.PRNGKey(0),
