@@ -279,3 +279,20 @@ def test_proofs_agree_with_what_is_learnt() -> None:
     result = rf.search(state, simulations=20_000, selection="regret", solver=True, graph=True)
     assert result.proven is not None
     assert result.proven[0] == pytest.approx(position.value, abs=1e-5)
+
+
+def test_nash_secures_what_is_proven() -> None:
+    """A proof may come before payoffs are right, or seen: what is played rests on bounds, not on them."""
+    misled = 0
+    for seed in range(12):
+        for position in solved_positions("goofspiel"):
+            if len(position.payoffs) > 3:
+                continue
+            settings: Any = {"simulations": 2000, "c_puct": (0.3, 1, 3)[seed % 3], "solver": True, "graph": True}
+            result = rf.search(position.state(), HashEvaluator(seed), seed=seed, **settings)
+            assert result.proven is not None
+            pair = [result.policy(player, "nash")[position.actions[player]] for player in (0, 1)]
+            assert rf.equilibria.nash_conv(position.payoffs, pair[0], pair[1]) < 1e-4
+            plain = rf.equilibria.solve(result.payoffs, visits=result.visits)
+            misled += rf.equilibria.nash_conv(position.payoffs, plain.x, plain.y) > 0.01
+    assert misled > 0

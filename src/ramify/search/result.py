@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.games import State
-from ramify.search import policies
+from ramify.search import equilibria, policies
 from ramify.search.config import SearchConfig
 from ramify.search.policies import Method
 
@@ -103,7 +103,8 @@ class SearchResult:
         ``improved``  softmax of log prior and weighed values, the target of Gumbel search
 
         What the solver has refuted gets nothing; if the root is proven, only actions that keep its value get something,
-        and of those that win (or lose) only the quickest (or the slowest).
+        and of those that win (or lose) only the quickest (or the slowest). Where both choose, ``nash`` then secures the
+        proven value; visits and averages are those of the moment of the proof, and no equilibrium.
         """
         player = self._player(player)
         policy = np.zeros(self.num_actions, np.float32)
@@ -221,7 +222,8 @@ class SearchResult:
     def _outcome_policy(self, player: int, method: str, temperature: float) -> NDArray[np.float64]:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
-        weights = policies.outcome_weights(self._root(), player, method)
+        secured = self._secured(player) if method == "nash" else None
+        weights = policies.outcome_weights(self._root(), player, method) if secured is None else secured
         if weights.sum() == 0:  # a single simulation: all that is known are the priors
             weights = self.priors[player].astype(np.float64)
         if method not in policies.MIXED and (allowed := self._allowed(player)) is not None:
@@ -232,6 +234,15 @@ class SearchResult:
             weights[order[-1]] = 1.0
             return weights
         return policies.tempered(weights, temperature)
+
+    def _secured(self, player: int) -> NDArray[np.float64] | None:
+        """Where both choose and the root is proven, a strategy that secures its value: optimal for the lower bounds."""
+        if self.proof is None or self.proven is None or 1 in self.visits.shape:
+            return None
+        lows = self.proof.edges[0, player]
+        if not np.isfinite(lows).all():
+            return None
+        return equilibria.solve(lows).x if player == 0 else equilibria.solve(-lows).y
 
     def _settled(self, player: int) -> bool:
         """Whether proofs have a say in what this player should do."""
