@@ -62,8 +62,8 @@ def _parameters(text: str) -> tuple[str, dict[str, Any]]:
 def solved_positions(*names: str) -> list[Solved]:
     """Positions of these games, starts included, as far as nothing in them is left to chance.
 
-    Where cards come in random order, the exact value is an expectation over orders; here an order is drawn when the
-    card is turned, and one search sees one order. There is nothing to compare.
+    Where cards come in random order, the exact value is an expectation over orders; here a state's seed decides the
+    order, and a search sees that one. There is nothing to compare.
     """
     found = []
     for line in GOLDEN.read_text().splitlines():
