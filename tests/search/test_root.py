@@ -191,15 +191,20 @@ def test_shaped_noise_on_even_priors_is_even() -> None:
     assert np.abs(samples.mean(axis=0) - 1 / 9).max() < 4.5 * np.sqrt(1 / 9 * 8 / 9 / 11 / draws)
 
 
-def test_noise_is_mixed_with_tempered_priors() -> None:
+@pytest.mark.parametrize("advanced", [False, True])
+def test_noise_is_mixed_with_tempered_priors(advanced: bool) -> None:
     state = rf.make("hex", size=5).initial_state()
-    clean = rf.search(state, Steep(), simulations=1).priors[0]
     settings = {"noise": "shaped", "noise_alpha": 10.83, "noise_fraction": 0.25, "root_temperature": 1.5}
-    searcher = searcher_of(state, Steep(), simulations=1, **settings)
-    base = tempered(clean, 1.5)
-    means = np.zeros(25)
+    searcher = searcher_of(state, Steep(), simulations=20, **settings)
+    if advanced:
+        action = searcher.run(state).action()
+        searcher.advance(action)
+        state.apply(action)
+    player = state.acting[0]
+    base = tempered(rf.search(state, Steep(), simulations=1).priors[player], 1.5)
+    means = np.zeros(len(base))
     for _ in range(200):
-        priors = searcher.run(state).priors[0].astype(np.float64)
+        priors = searcher.run(state).priors[player].astype(np.float64)
         assert (priors > 0.75 * base * (1 - 2 * STEP) - 1e-9).all()
         means += priors / 200
     np.testing.assert_allclose(means, 0.75 * base + 0.25 * shaped_alphas(base, 10.83) / 10.83, atol=0.012)
