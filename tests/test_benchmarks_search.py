@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ramify as rf
-from benchmarks import _evaluators, _measure, batching, search, transpositions
+from benchmarks import _evaluators, _measure, batching, search, simultaneous, transpositions
 from benchmarks._positions import random_positions
 from ramify import _core
 
@@ -177,3 +178,21 @@ def test_batching_measures_every_batch(monkeypatch: pytest.MonkeyPatch) -> None:
         for what in ("value error", "value lost by its best actions", "best action changed"):
             assert table[f"{game}, batch 1: {what}"] == 0.0
         assert table[f"{game}, batch 64, max_in_flight=1: value error"] > 0.0
+
+
+def test_simultaneous_draws_what_it_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NashConv of regret matching falls, the rows say so, and the figure is a picture of it."""
+    games = list(simultaneous.golden_matrices())
+    assert all(payoffs.min() == -1 and payoffs.max() == 1 for _, payoffs in games if np.ptp(payoffs))
+    monkeypatch.setattr(simultaneous, "golden_matrices", lambda: [("pennies", np.array([[1.0, -1.0], [-1.0, 0.2]]))])
+    monkeypatch.setattr(simultaneous, "SIMULATIONS", (100, 1000, 3000))
+    table = {row["name"]: row for row in simultaneous.rows()}
+    assert len(table) == 18
+    means = [table[f"regret matching+, {n} simulations, mean"]["value"] for n in ("100", "1,000", "3,000")]
+    assert means[0] > means[1] > means[2]
+    assert [row["name"] for row in table.values() if row["target"]] == ["regret matching+, 3,000 simulations, mean"]
+    picture = simultaneous.draw(simultaneous.measure())
+    points = [float(y) for y in re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)"', picture)]
+    assert len(points) == 9
+    assert points[0] < points[1] < points[2]  # lower on the page: a smaller NashConv
+    assert all(label in picture.replace("&#160;", " ") for label in simultaneous.RULES.values())

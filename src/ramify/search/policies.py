@@ -32,6 +32,7 @@ class Root:
     payoffs: NDArray[np.float32]
     evaluation: NDArray[np.float32]
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None
+    scores: tuple[Any, Any]
     config: SearchConfig
 
 
@@ -61,10 +62,12 @@ def excess(root: Root, player: int) -> Floats:
     if total == 0:
         return np.zeros_like(visits)
     priors = root.priors[player].astype(np.float64)
+    u = exploration(root.config, float(total))
     q = root.q[player].astype(np.float64)
+    if root.config.normalize != "none":  # on the scale on which the search compared them
+        q = np.asarray(root.scores[player], np.float64) - u * priors / (1 + visits)
     tried = max(1, int((visits > 0).sum()))
     best = int(np.argmax(np.where(visits > 0, visits * (tried - 1) / tried + 2 * priors, -np.inf)))
-    u = exploration(root.config, float(total))
     score = q[best] + u * priors[best] / (1 + visits[best])
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = np.where(score > q, u * priors / (score - q) - 1, np.inf)
@@ -76,16 +79,14 @@ def excess(root: Root, player: int) -> Floats:
 def pruned_visits(root: Root) -> Floats:
     """Edge visits without the excess of either player; [n0, n1], fractions where both choose.
 
-    Where one player chooses, visits are rounded up as KataGo does, and outcomes left with less than one visit, or a
-    64th of the most, are dropped. Where both choose, a player's excess is taken from its pairs in proportion to the
-    other player's priors: that is how the other answered while the visits were forced.
+    Where one player chooses, visits are rounded up as KataGo does. Where both choose, a player's excess is taken from
+    its pairs in proportion to the other player's priors: that is how the other answered while visits were forced.
     """
     visits = root.visits.astype(np.float64)
     if 1 in visits.shape:
         player = int(visits.shape[0] == 1)
         left = np.ceil(marginal(root.visits, player) - excess(root, player) - 1e-9)
-        left[left < min(1.0, left.max() / 64)] = 0.0
-        return left.reshape(visits.shape)
+        return np.asarray(left.reshape(visits.shape))
     taken = np.outer(excess(root, 0), root.priors[1]) + np.outer(root.priors[0], excess(root, 1))
     left = np.maximum(0.0, visits - taken)
     return left if left.sum() > 0 else visits
@@ -118,6 +119,8 @@ def improved(root: Root, player: int) -> Floats:
 
 def nash(root: Root, player: int, visits: Floats | None = None) -> Floats:
     """The player's part of an equilibrium of the payoffs found, over outcomes visited often enough to be trusted."""
+    if not root.visits.any():
+        return np.zeros(root.visits.shape[player])
     solved = equilibria.solve(root.payoffs, visits=root.visits if visits is None else visits)
     return np.asarray(solved.x if player == 0 else solved.y)
 

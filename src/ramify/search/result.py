@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.games import State
-from ramify.search import policies
+from ramify.search import equilibria, policies
 from ramify.search.config import SearchConfig
 from ramify.search.policies import Method
 
@@ -53,6 +53,7 @@ class SearchResult:
     proof: Proof | None = None  # with the solver: bounds of the root and its edges
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # strategies of regret and exp3, per outcome
     gumbel: tuple[Any, Any] | None = None  # per player: noise of Gumbel search and visits before it, per outcome
+    scores: tuple[Any, Any] = field(default=((), ()), repr=False)  # of outcomes, as selection would compare them now
     config: SearchConfig | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
     _look: Callable[[Path], Report] | None = field(default=None, repr=False)
@@ -77,6 +78,7 @@ class SearchResult:
             proof=proof,
             average=report.get("average"),
             gumbel=gumbel,
+            scores=report["scores"],
             visits=_frozen(report["edge_visits"]),
             outcomes=(_frozen(report["outcomes"][0]), _frozen(report["outcomes"][1])),
             priors=(_frozen(report["priors"][0]), _frozen(report["priors"][1])),
@@ -101,7 +103,8 @@ class SearchResult:
         ``improved``  softmax of log prior and weighed values, the target of Gumbel search
 
         What the solver has refuted gets nothing; if the root is proven, only actions that keep its value get something,
-        and of those that win (or lose) only the quickest (or the slowest).
+        and of those that win (or lose) only the quickest (or the slowest). Where both choose, ``nash`` then secures the
+        proven value; visits and averages are those of the moment of the proof, and no equilibrium.
         """
         player = self._player(player)
         policy = np.zeros(self.num_actions, np.float32)
@@ -127,7 +130,7 @@ class SearchResult:
         chosen = []
         for player in self.acting:
             if method == "lcb":
-                index = int(np.nanargmax(self.lcb(player)))
+                index = self._best_bound(player)
             elif temperature == 0 and method == "visits" and self.gumbel is not None and not self._settled(player):
                 index = self._race_winner(player)
             else:
@@ -153,7 +156,7 @@ class SearchResult:
         mean = (self.visits * payoffs).sum(axis=1 - player) / counts
         variance = np.maximum(0.0, (self.visits * squares).sum(axis=1 - player) / counts - mean**2)
         widest = max(float(np.nanmax(np.abs(payoffs), initial=0.0)), 1e-8) ** 2
-        weight = 1.0 / counts**2  # a prior of 1 / visits^3 of the visits
+        weight = 1.0 / counts**3
         spread = (variance + weight * widest) / (1 + weight)
         bound = mean - z * np.sqrt(spread / counts)
         return np.where((visits > 0) & (visits >= share * visits.max()), bound, np.nan)
@@ -206,13 +209,21 @@ class SearchResult:
 
     def _root(self) -> policies.Root:
         return policies.Root(
-            self.visits, self.priors, self.q, self.payoffs, self.evaluation, self.average, self.config or SearchConfig()
+            self.visits,
+            self.priors,
+            self.q,
+            self.payoffs,
+            self.evaluation,
+            self.average,
+            self.scores,
+            self.config or SearchConfig(),
         )
 
     def _outcome_policy(self, player: int, method: str, temperature: float) -> NDArray[np.float64]:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
-        weights = policies.outcome_weights(self._root(), player, method)
+        secured = self._secured(player) if method == "nash" else None
+        weights = policies.outcome_weights(self._root(), player, method) if secured is None else secured
         if weights.sum() == 0:  # a single simulation: all that is known are the priors
             weights = self.priors[player].astype(np.float64)
         if method not in policies.MIXED and (allowed := self._allowed(player)) is not None:
@@ -223,6 +234,15 @@ class SearchResult:
             weights[order[-1]] = 1.0
             return weights
         return policies.tempered(weights, temperature)
+
+    def _secured(self, player: int) -> NDArray[np.float64] | None:
+        """Where both choose and the root is proven, a strategy that secures its value: optimal for the lower bounds."""
+        if self.proof is None or self.proven is None or 1 in self.visits.shape:
+            return None
+        lows = self.proof.edges[0, player]
+        if not np.isfinite(lows).all():
+            return None
+        return equilibria.solve(lows).x if player == 0 else equilibria.solve(-lows).y
 
     def _settled(self, player: int) -> bool:
         """Whether proofs have a say in what this player should do."""
@@ -246,6 +266,15 @@ class SearchResult:
                 wanted = plies[allowed].min() if value > middle else plies[allowed].max()
                 allowed &= plies == wanted
         return np.asarray(allowed) if allowed.any() else None
+
+    def _best_bound(self, player: int) -> int:
+        """Of the outcomes that proofs leave open the one with the best bound; the most visited if none has one."""
+        bounds = self.lcb(player)
+        if (allowed := self._allowed(player)) is not None:
+            bounds[~allowed] = np.nan
+        if np.isnan(bounds).all():
+            return int(self._outcome_policy(player, "visits", 0.0).argmax())
+        return int(np.nanargmax(bounds))
 
     def _race_winner(self, player: int) -> int:
         """Of the outcomes with the most visits in this run, the one with the best sum of noise, logit and value."""
