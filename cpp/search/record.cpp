@@ -25,6 +25,7 @@ void GameRecord::put_search(const Report& found) {
     if (!acts(found.acting, p)) continue;
     for (const Action action : found.actions[p]) put(static_cast<std::uint16_t>(action));
     for (const float prior : found.priors[p]) put(static_cast<std::uint16_t>(encode_prior(prior)));
+    for (const float score : found.scores[p]) put(score);
   }
   std::uint32_t visited = 0;
   for (const std::int64_t visits : found.edge_visits) visited += visits > 0;

@@ -13,7 +13,7 @@ namespace {
 using Bounds = std::array<std::array<double, 2>, 2>;  // [player][low, high]
 
 // Bounds this close have met: what is left between them is rounding.
-bool meet(double low, double high) { return high - low <= 1e-6 * (1.0 + std::fabs(low)); }
+bool meet(double low, double high) { return std::isfinite(low) && high - low <= 1e-6 * (1.0 + std::fabs(low)); }
 
 // Where one player chooses, it gets the best edge. Of the other player's value is known, in a game that is not
 // zero-sum, only what holds for every edge that may turn out to be the best.
@@ -110,7 +110,8 @@ bool is_refuted(const Proof& proof, const EdgeProof& edge, int player) {
   return edge.high[player] < load(proof.low[player]) || edge.high[player] <= proof.least[player];
 }
 
-Pick choose_live(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges, const Pick& pick) {
+Pick choose_live(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges, const Pick& pick,
+                 bool proven_too) {
   const int player = node.chooser();
   const Proof& proof = graph.proof(node);
   const OutcomeView view = view_outcomes(graph, s, node, player, ranges);
@@ -119,7 +120,10 @@ Pick choose_live(const Graph& graph, const Settings& s, const Node& node, const 
   Pick best = pick;
   std::pair<float, std::uint32_t> top{-HUGE_VALF, 0};
   for (std::uint32_t i = 0; i < std::min<std::uint32_t>(node.opened + 1, node.outcomes[player]); ++i) {
-    if (i < node.opened && is_refuted(proof, edge_proof(graph, s, node, edges, i), player)) continue;
+    if (i < node.opened) {
+      const EdgeProof edge = edge_proof(graph, s, node, edges, i);
+      if ((edge.proven && !proven_too) || is_refuted(proof, edge, player)) continue;
+    }
     const std::pair score{view.scores[i], words[i]};
     if (score <= top) continue;
     top = score;
@@ -222,11 +226,14 @@ bool update_proof(const Graph& graph, const Settings& s, const Node& node, bool 
   return changed;
 }
 
-Pick avoid_refuted(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges, Pick pick) {
+Pick avoid_refuted(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges, Pick pick,
+                   bool at_root) {
   if (pick.edge == kUntried) return pick;
   const EdgeProof edge = edge_proof(graph, s, node, graph.edges(node), pick.edge);
   if (node.joint()) return edge.proven ? choose_open_pair(graph, s, node, ranges, pick) : pick;
-  return is_refuted(graph.proof(node), edge, node.chooser()) ? choose_live(graph, s, node, ranges, pick) : pick;
+  if (is_refuted(graph.proof(node), edge, node.chooser()) || (edge.proven && !at_root))
+    return choose_live(graph, s, node, ranges, pick, at_root);
+  return pick;
 }
 
 }  // namespace ramify

@@ -37,8 +37,10 @@ struct EdgeProof {
 EdgeProof edge_proof(const Graph& graph, const Settings& settings, const Node& node, const Edges& edges,
                      std::uint32_t edge);
 
-// Replaces a pick that nobody should make: of an edge known to be worse than another or as bad as can be; or, where
-// both choose, of a pair about which nothing is left to learn.
-Pick avoid_refuted(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges, Pick pick);
+// Replaces a pick that nobody should make: of an edge known to be worse than another or as bad as can be. Below the root,
+// and where both choose, also of an edge about which nothing is left to learn: what it is worth, the node's bounds know.
+// At the root visits are the policy, and a proven edge may deserve them.
+Pick avoid_refuted(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges, Pick pick,
+                   bool at_root);
 
 }  // namespace ramify

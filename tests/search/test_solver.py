@@ -357,6 +357,16 @@ def test_a_proof_found_on_one_way_is_good_for_all() -> None:
     assert checked > 100
 
 
+def test_without_stakes_only_whole_subtrees_prove_anything() -> None:
+    """A game that does not say what its returns may be: infinite bounds are no proof, exhausted ones are."""
+    game = RandomGame("turns", 1)
+    game.returns_range = None
+    assert prove(game.initial_state(), 3).proven is None
+    result = prove(game.initial_state(), 2000)
+    assert result.proven is not None
+    np.testing.assert_allclose(result.proven, game.solve(1.0), atol=1e-5)
+
+
 def test_what_cannot_be_proven() -> None:
     with pytest.raises(rf.InvalidInput, match="chance"):
         prove(rf.make("openspiel:pig").initial_state(seed=0), 10)

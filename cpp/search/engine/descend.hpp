@@ -61,15 +61,17 @@ Pick Search<D>::pick_edge(Worker& worker, const Node& node, const Ranges& ranges
     pick = select(graph_, settings_, node, ranges);
     if (at_root && full_ && settings_.forced_playouts > 0.0) pick = force(graph_, settings_, node, pick);
   }
-  return settings_.solver ? avoid_refuted(graph_, settings_, node, ranges, pick) : pick;
+  return settings_.solver ? avoid_refuted(graph_, settings_, node, ranges, pick, at_root) : pick;
 }
 
 // Starts the players' races at the root, once a run.
 template <class D>
 void Search<D>::begin_races(const Node& root) {
-  const std::int64_t left = std::max<std::int64_t>(1, wanted_ - stats().simulations);
   for (int p = 0; p < 2; ++p) {
     if (races_[p].running() || root.outcomes[p] < 2) continue;
+    std::int64_t left = wanted_;
+    for (const auto& worker : workers_) left -= worker->stats.simulations;
+    left = std::max<std::int64_t>(1, left);
     const OutcomeCounts counts = count_outcomes(graph_, settings_, root, p);
     const std::uint32_t* words = graph_.words(root, p);
     std::vector<std::uint32_t> before(root.outcomes[p]);

@@ -168,7 +168,10 @@ def ceiling(evaluator: Any, game: Game, rows: int, seconds: float) -> float:
         batch.observations[:] = observations
         send = evaluator.submit_raw
     else:
-        send = lambda given: submit(evaluator, given).result
+
+        def send(given: Batch) -> Any:
+            return submit(evaluator, given).result
+
     send(batch)()
     done, pending, start = 0, send(batch), time.perf_counter()
     while time.perf_counter() - start < seconds or not done:

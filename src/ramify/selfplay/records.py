@@ -48,6 +48,7 @@ class FoundBySearch:
     evaluation: NDArray[np.float32]  # [2]
     outcomes: tuple[NDArray[np.int32], NDArray[np.int32]]
     priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as searched with
+    scores: tuple[NDArray[np.float32], NDArray[np.float32]]  # what selection would have compared next
     visits: NDArray[np.int64]  # [n0, n1]
     payoffs: NDArray[np.float32]  # [2, n0, n1], nan where unvisited
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None
@@ -62,7 +63,7 @@ class FoundBySearch:
                 np.where(visits > 0, sums / np.maximum(visits, 1), self.evaluation[player]).astype(np.float32)
             )
         q = (values[0], values[1])
-        return Root(self.visits, self.priors, q, self.payoffs, self.evaluation, self.average, config)
+        return Root(self.visits, self.priors, q, self.payoffs, self.evaluation, self.average, self.scores, config)
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def _decode_move(reader: _Reader) -> Move:
 
 def _decode_search(reader: _Reader, acting: tuple[int, ...]) -> FoundBySearch:
     value, evaluation = reader.array("f4", 2), reader.array("f4", 2)
-    outcomes, priors, counts = [], [], []
+    outcomes, priors, scores, counts = [], [], [], []
     for player in (0, 1):
         count = reader.take("H")
         counts.append(count)
@@ -142,9 +143,11 @@ def _decode_search(reader: _Reader, acting: tuple[int, ...]) -> FoundBySearch:
             outcomes.append(reader.array("u2", count).astype(np.int32))
             codes = reader.array("u2", count).astype(np.uint32)
             priors.append(((codes << np.uint32(12)) | _PRIOR_BASE).view(np.float32))
+            scores.append(reader.array("f4", count))
         else:
             outcomes.append(np.full(count, -1, np.int32))
             priors.append(np.ones(count, np.float32))
+            scores.append(np.zeros(0, np.float32))
     visited = reader.take("I")
     places = reader.array("u4", visited)
     visits = np.zeros(counts[0] * counts[1], np.int64)
@@ -160,6 +163,7 @@ def _decode_search(reader: _Reader, acting: tuple[int, ...]) -> FoundBySearch:
         evaluation,
         (outcomes[0], outcomes[1]),
         (priors[0], priors[1]),
+        (scores[0], scores[1]),
         visits.reshape(counts),
         payoffs.reshape(2, *counts),
         average,
