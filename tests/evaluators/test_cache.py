@@ -117,6 +117,18 @@ def test_bad_answers_are_reported_by_the_search_and_not_kept() -> None:
     assert len(cached) == 0
 
 
+def test_what_an_evaluator_says_of_illegal_actions_does_not_matter() -> None:
+    batch = batch_of(some_states(rf.make("hex", size=5), 4))
+
+    def masked(batch: rf.Batch) -> tuple[np.ndarray, np.ndarray]:
+        return np.where(batch.legal, 1.0, -np.inf), np.zeros((len(batch), 2))
+
+    cached = Cached(Function(masked))
+    cached.evaluate(batch)
+    assert len(cached) == 4
+    assert np.isfinite(cached.evaluate(batch).logits).all()
+
+
 def test_threads_share_a_cache() -> None:
     states = some_states(rf.make("hex", size=5), 40)
     expected = Observing().evaluate(batch_of(states))

@@ -96,6 +96,27 @@ def test_heads_by_name(label: str, players: list[int]) -> None:
     assert set(networks.make(game, MLPConfig(heads=HEADS[:3]))(x)) == {"logits", "values", *HEADS[:3]}
 
 
+@pytest.mark.parametrize("label", list(GAMES))
+def test_every_weight_learns(label: str) -> None:
+    """Some steps towards fixed targets make the loss small, and no part of the network is left out."""
+    game = game_of(label)
+    module = networks.make(game, ResNetConfig(blocks=3, channels=16, heads=HEADS, score_bins=5))
+    x = torch.from_numpy(batch_of(some_states(game, 1 if label == "matrix" else 4, turns=2)).observations)
+    x = torch.cat([x, x + 0.1 * torch.rand(x.shape, generator=torch.Generator().manual_seed(0))])
+    targets = {name: torch.rand(y.shape) - 0.5 for name, y in module(x).items()}
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
+    losses = []
+    for _ in range(25):
+        optimizer.zero_grad()
+        loss = sum(((y - targets[name]) ** 2).mean() for name, y in module(x).items() if name != "value_error")
+        loss = loss + module(x)["value_error"].mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    assert [name for name, weight in module.named_parameters() if not weight.grad.abs().sum() > 0] == []
+
+
 @pytest.mark.parametrize("label", ["chess", "pyrat"])
 def test_values_from_win_draw_loss(label: str) -> None:
     game = game_of(label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,35 @@ def test_a_module_is_exported_for_every_size(tmp_path: Path) -> None:
         batch = batch_of(some_states(rf.make("hex", size=size), 3))
         agree(onnx.evaluate(batch), torch.evaluate(batch))
     assert module.training is False
+
+
+def test_every_batch_sees_one_set_of_weights() -> None:
+    """Also in parts: a batch goes through one session, whatever has been loaded meanwhile."""
+    modules = [net("hex", "mlp:1x8", seed=seed) for seed in (0, 1)]
+    batch = batch_of(some_states(rf.make("hex", size=5), 6))
+    content = networks.onnx_bytes(modules[0])
+    onnx, allowed = Onnx(content, buckets=[2]), []
+    for module in modules:
+        onnx.load_weights(module)
+        allowed.append(onnx.evaluate(batch).logits)
+    strangers, ended = [], threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            found = onnx.evaluate(batch).logits
+            if not any(np.array_equal(found, logits) for logits in allowed):
+                strangers.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        onnx.load_weights(modules[number % 2])
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert strangers == []
+    assert not np.allclose(*allowed, atol=1e-2)
 
 
 def test_files(tmp_path: Path) -> None:
