@@ -58,7 +58,7 @@ class Cached(Submitting):
 
     def submit(self, batch: Batch) -> Pending:
         keys: list[int] = batch.keys.tolist()
-        found, missing, version = self._look_up(keys, batch.legal.sum(axis=(1, 2)).tolist())
+        found, missing, version = self._look_up(keys, legal_counts(batch.legal).tolist())
         legal = batch.legal
         if not missing:
             return Ready(assemble(legal, [found[key] for key in keys]))
@@ -68,8 +68,10 @@ class Cached(Submitting):
 
         def finish() -> Evaluation:
             logits, values = split(pending.result(), wanted)
-            fresh = dict(zip(missing, entries_of(logits, values, wanted.legal), strict=True))
-            self._store(fresh, version)
+            chosen = logits[wanted.legal]
+            fresh = dict(zip(missing, entries_of(chosen, values, wanted.legal), strict=True))
+            if np.isfinite(chosen).all() and np.isfinite(values).all():  # the search will refuse other answers
+                self._store(fresh, version)
             return assemble(legal, [found.get(key) or fresh[key] for key in keys])
 
         return Later(finish)
@@ -97,9 +99,8 @@ class Cached(Submitting):
             if self._version != version:  # weights changed on the way: nobody knows whose answers these are
                 return
             for key, entry in fresh.items():
-                if np.isfinite(entry[0]).all() and np.isfinite(entry[1]).all():  # the search will refuse others
-                    self._entries[key] = entry
-                    self._entries.move_to_end(key)
+                self._entries[key] = entry
+                self._entries.move_to_end(key)
             while len(self._entries) > self.capacity:
                 self._entries.popitem(last=False)
 
@@ -110,10 +111,16 @@ class Cached(Submitting):
             self._version = version
 
 
+def legal_counts(legal: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Legal actions of both players, per row."""
+    counts: NDArray[np.intp] = np.count_nonzero(legal.reshape(len(legal), -1), axis=1)
+    return counts
+
+
 def entries_of(logits: NDArray[np.float32], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> list[Entry]:
-    """One entry per row, in arrays of their own: a view would keep the whole batch in memory."""
-    ends = np.cumsum(legal.sum(axis=(1, 2)))[:-1]
-    return [(part.copy(), row.copy()) for part, row in zip(np.split(logits[legal], ends), values, strict=True)]
+    """One entry per row from the logits of legal actions, as copies: views would keep whole batches in memory."""
+    ends = np.cumsum(legal_counts(legal)).tolist()
+    return [(logits[start:end].copy(), row.copy()) for start, end, row in zip([0, *ends], ends, values, strict=False)]
 
 
 def assemble(legal: NDArray[np.bool_], entries: list[Entry]) -> Evaluation:

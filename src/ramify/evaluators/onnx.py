@@ -153,7 +153,7 @@ def as_array(value: Any) -> NDArray[Any]:
     """A torch tensor, on whatever device, or anything like an array; a copy."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-        value = value.float() if value.is_floating_point() else value
+        value = (value.float() if value.is_floating_point() else value).numpy()
     return np.array(value)
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ramify.games import Game
+from ramify.networks.blocks import Block, PoolBlock
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
 from ramify.networks.layouts import Spec, spec_of
 from ramify.networks.modules import GameNetwork
@@ -59,6 +60,9 @@ def initialise(module: nn.Module) -> None:
             nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
             if part.bias is not None:
                 nn.init.zeros_(part.bias)
+    blocks = [part for part in module.modules() if isinstance(part, Block | PoolBlock)]
+    for block in blocks:  # what blocks add up to stays of the size of what goes in, however many they are
+        block.second.norm.weight.fill_(len(blocks) ** -0.5)
     for name, part in module.named_modules():
         if name in ("policy", "policy.out", "policy.others", "ownership") or name.startswith("value.outs."):
             for weight in part.parameters(recurse=False):

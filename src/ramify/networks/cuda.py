@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ramify.evaluators.outputs import Outputs, check_shapes, joined, padded_size, parts
-from ramify.networks.evaluator import Inference, RunConfig
+from ramify.networks.evaluator import RunConfig, by_cells, in_order
 
 WARM_UP = 3  # runs before a graph is captured: libraries choose their kernels in them
+RECOMPILATIONS = 256  # batch sizes and shapes of boards
 Forward = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
@@ -29,19 +30,21 @@ class Device(nn.Module):
     def __init__(self, live: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
         super().__init__()
         self.dtype = dtype
-        live = live.to(device=device, dtype=dtype)
-        for part in live.modules():
-            if getattr(part, "full_precision", False):
-                part.float()
-        self.live = live.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        self.inference = Inference(self.live)
+        live = live.to(device)
+        exact = {id(x) for part in live.modules() if getattr(part, "full_precision", False) for x in tensors(part)}
+        for x in tensors(live):
+            if id(x) not in exact and x.is_floating_point():
+                x.data = x.data.to(dtype)
+        self.inference = by_cells(live)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        x = observations.to(self.dtype)
-        if x.dim() == 4:
-            x = x.contiguous(memory_format=torch.channels_last)
-        logits, values = self.inference(x)
+        logits, values = self.inference(in_order(observations.to(self.dtype)))
         return logits.contiguous(), values.float().contiguous()
+
+
+def tensors(module: nn.Module) -> list[Tensor]:
+    """Every parameter and buffer."""
+    return [*module.parameters(), *module.buffers()]
 
 
 class Slot:
@@ -129,6 +132,14 @@ class Waiting:
             return self._outputs
 
 
+def compiled(network: nn.Module) -> Forward:
+    """The network compiled anew for every batch size; beyond a limit torch would silently stop compiling."""
+    import torch._dynamo
+
+    torch._dynamo.config.recompile_limit = max(RECOMPILATIONS, torch._dynamo.config.recompile_limit)
+    return torch.compile(network, dynamic=False)
+
+
 class CudaRunner:
     """Runs a network on one GPU."""
 
@@ -140,7 +151,8 @@ class CudaRunner:
         self._device = device if device.index is not None else torch.device("cuda", torch.cuda.current_device())
         self._network = Device(live, self._device, torch.float32 if settings.precision == "fp32" else torch.bfloat16)
         self._network.eval().requires_grad_(False)
-        self._forward: Forward = torch.compile(self._network, dynamic=False) if settings.compile else self._network
+        self._forward: Forward = compiled(self._network) if settings.compile else self._network
+        torch.cuda.synchronize(self._device)  # the weights are there before any slot's stream reads them
         self._lock = threading.Lock()
         self._slots: dict[tuple[int, ...], list[Slot]] = {}
         self._turn: dict[tuple[int, ...], int] = {}
@@ -195,7 +207,7 @@ class CudaRunner:
                 for slot in slots:
                     self._swap_stream.wait_event(slot.done)
             with torch.cuda.stream(self._swap_stream):
-                for name, weight in self._network.live.state_dict().items():
+                for name, weight in self._network.inference.network.state_dict().items():
                     weight.copy_(source[name])
                 self._swapped.record(self._swap_stream)
             self.version += 1

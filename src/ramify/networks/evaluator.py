@@ -99,7 +99,7 @@ class CpuRunner:
         if settings.compile:
             raise ValueError("compile is for CUDA; on a CPU, rf.evaluators.Onnx is the compiled way")
         self._settings = settings
-        self._live = Inference(live)
+        self._live = by_cells(live)
         self.version = 0
 
     def submit(self, observations: NDArray[np.float32]) -> Any:
@@ -113,14 +113,24 @@ class CpuRunner:
         return lambda: joined(pieces)
 
     def swap(self, live: nn.Module) -> None:
-        self._live = Inference(live)
+        self._live = by_cells(live)
         self.version += 1
+
+
+def by_cells(live: nn.Module) -> Inference:
+    """Channels of a cell side by side: the order in which convolutions run fastest, on a CPU and on CUDA."""
+    return Inference(live.to(memory_format=torch.channels_last))  # type: ignore[call-overload]
+
+
+def in_order(x: Tensor) -> Tensor:
+    """Planes with the channels of a cell side by side; anything else as it is."""
+    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
 
 def run_rows(live: Inference, observations: NDArray[np.float32], rows: int) -> Outputs:
     """Outputs of the first rows."""
     given = np.ascontiguousarray(observations, np.float32)
-    logits, values = live(torch.from_numpy(given if given.flags.writeable else given.copy()))
+    logits, values = live(in_order(torch.from_numpy(given if given.flags.writeable else given.copy())))
     check_shapes(logits.shape, values.shape, len(observations))
     return logits[:rows].float().numpy(), values[:rows].float().numpy()
 
@@ -142,7 +152,7 @@ class Network(Submitting):
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._swapping = threading.Lock()
         self._master = copy.deepcopy(module).cpu().eval().requires_grad_(False)
-        self._runner = self._make_runner(folded(self._master))
+        self.runner = self._make_runner(folded(self._master))
 
     def _make_runner(self, live: nn.Module) -> Runner:
         if self.device.type == "cpu":
@@ -157,7 +167,7 @@ class Network(Submitting):
     @property
     def version(self) -> int:
         """Counts changes of weights."""
-        return self._runner.version
+        return self.runner.version
 
     @property
     def network_id(self) -> str:
@@ -166,7 +176,7 @@ class Network(Submitting):
 
     def submit(self, batch: Batch) -> Pending:
         self._check(batch)
-        wait, acting = self._runner.submit(batch.observations), batch.acting.copy()
+        wait, acting = self.runner.submit(batch.observations), batch.acting.copy()
 
         def finish() -> Evaluation:
             return by_player(wait(), acting)
@@ -213,7 +223,7 @@ class Network(Submitting):
                 master.load_state_dict(given)
             except RuntimeError as error:
                 raise ValueError(f"these weights do not fit the network: {error}") from None
-            self._runner.swap(folded(master))
+            self.runner.swap(folded(master))
             self._master = master
 
 

@@ -1,0 +1,47 @@
+"""Networks whose every weight matters."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+import ramify as rf
+from ramify import networks
+
+GAMES = {
+    "tictactoe": {},
+    "connect_four": {},
+    "hex": {"size": 5},
+    "hex swap": {"size": 5, "swap": True},
+    "chess": {},
+    "pyrat": {"preset": "tiny"},
+    "goofspiel": {},
+    "matrix": {"payoffs": [[1, 2, 3], [4, 5, 6]]},
+}
+
+
+def game_of(label: str) -> rf.Game:
+    return rf.make(label.split()[0], **GAMES[label])
+
+
+@torch.no_grad()
+def lively(module: nn.Module, seed: int = 0) -> nn.Module:
+    """The module as if trained: biases and statistics of normalisations are not those of a fresh one."""
+    generator = torch.Generator().manual_seed(seed)
+    for part in module.modules():
+        if isinstance(part, nn.BatchNorm2d):
+            assert part.running_mean is not None
+            assert part.running_var is not None
+            part.running_mean.normal_(0, 0.3, generator=generator)
+            part.running_var.uniform_(0.5, 2.0, generator=generator)
+            part.weight.uniform_(0.5, 1.5, generator=generator)
+    for name, weight in module.named_parameters():
+        if name.endswith("bias"):
+            weight.normal_(0, 0.2, generator=generator)
+    return module.eval()
+
+
+def net(label: str, config: str | networks.NetworkConfig = "3x16", seed: int = 0) -> networks.GameNetwork:
+    module = networks.make(game_of(label), config, seed)
+    lively(module, seed)
+    return module

@@ -1,0 +1,101 @@
+"""The same on a GPU: eager, compiled, as graphs; copies, padding, changes of weights. Skipped where there is none."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ramify as rf
+from ramify.evaluators import Network
+from tests.evaluators.helpers import batch_of, some_states
+from tests.networks.helpers import game_of, net
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+
+EXACT = 1e-3  # fp32, with TF32 switched off
+ROUGH = 0.1  # bf16
+
+
+@pytest.fixture(autouse=True)
+def exact_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", False)
+
+
+@pytest.mark.parametrize("label", ["hex swap", "chess", "pyrat", "connect_four", "goofspiel"])
+@pytest.mark.parametrize(
+    "settings", [{"graphs": False}, {}, {"precision": "fp32"}, {"precision": "fp32", "graphs": False}]
+)
+def test_as_on_a_cpu(label: str, settings: dict[str, Any]) -> None:
+    module = net(label, "3x16")
+    gpu, cpu = Network(module, "cuda", **settings), Network(module, "cpu")
+    tolerance = EXACT if settings.get("precision") == "fp32" else ROUGH
+    for count in (1, 3, 13, 3):
+        batch = batch_of(some_states(game_of(label), min(count, 4 if label == "goofspiel" else count), turns=3))
+        found, expected = gpu.evaluate(batch), cpu.evaluate(batch)
+        np.testing.assert_allclose(found.logits, expected.logits, atol=tolerance)
+        np.testing.assert_allclose(found.values, expected.values, atol=tolerance)
+        assert found.logits.dtype == found.values.dtype == np.float32
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("graphs", [False, True])
+def test_compiled(graphs: bool) -> None:
+    module = net("hex", "3x16")
+    gpu = Network(module, "cuda", compile=True, graphs=graphs, buckets=[4, 8])
+    batch = batch_of(some_states(rf.make("hex", size=5), 11))
+    np.testing.assert_allclose(gpu.evaluate(batch).logits, Network(module, "cpu").evaluate(batch).logits, atol=ROUGH)
+    other = net("hex", "3x16", seed=1)
+    gpu.load_weights(other)
+    np.testing.assert_allclose(gpu.evaluate(batch).logits, Network(other, "cpu").evaluate(batch).logits, atol=ROUGH)
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+def test_many_batches_under_way(graphs: bool) -> None:
+    """More than there are slots, asked for in another order: no answer is overwritten by a later batch."""
+    gpu = Network(net("hex", "3x16"), "cuda", precision="fp32", graphs=graphs, buckets=[4])
+    batches = [batch_of(some_states(rf.make("hex", size=5), 4, seed=seed)) for seed in range(6)]
+    expected = [gpu.evaluate(batch) for batch in batches]
+    pending = [gpu.submit(batch) for batch in batches]
+    for row in (5, 0, 3, 1, 4, 2):
+        np.testing.assert_allclose(pending[row].result().logits, expected[row].logits, atol=EXACT)
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+def test_every_batch_sees_one_set_of_weights(graphs: bool) -> None:
+    modules = [net("hex", "3x16", seed=seed) for seed in (0, 1)]
+    batch = batch_of(some_states(rf.make("hex", size=5), 12))
+    gpu = Network(modules[0], "cuda", precision="fp32", graphs=graphs, buckets=[4])
+    allowed = []
+    for module in modules:
+        gpu.load_weights(module)
+        allowed.append(gpu.evaluate(batch).logits)
+    assert np.abs(allowed[0] - allowed[1]).max() > 0.1
+    strangers, ended = [], threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            found = gpu.evaluate(batch).logits
+            if not any(np.allclose(found, logits, atol=EXACT) for logits in allowed):
+                strangers.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(100):
+        gpu.load_weights(modules[number % 2])
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert strangers == []
+
+
+def test_searches_run() -> None:
+    for label in ("hex", "chess", "pyrat"):
+        state = game_of(label).initial_state(0)
+        result = rf.search(state, Network(net(label, "1x8"), "cuda"), simulations=60, batch=8)
+        assert result.visits.sum() == 59

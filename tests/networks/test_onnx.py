@@ -1,0 +1,130 @@
+"""ONNX Runtime gives what torch gives, for batches of any size; new weights need no new export."""
+
+from __future__ import annotations
+
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify import networks
+from ramify.evaluators import Network, Onnx
+from tests.evaluators.helpers import batch_of, some_states
+from tests.networks.helpers import game_of, net
+
+missing = [package for package in ("onnxruntime", "onnx", "onnxscript") if find_spec(package) is None]
+pytestmark = pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
+TOLERANCE = 1e-4  # stated in docs/methods/networks.md
+
+
+def agree(one: rf.Evaluation, other: rf.Evaluation) -> None:
+    np.testing.assert_allclose(one.logits, other.logits, atol=TOLERANCE)
+    np.testing.assert_allclose(one.values, other.values, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("label", "config"),
+    [
+        ("hex swap", networks.ResNetConfig(blocks=3, channels=16, heads=("wdl", "ownership"), value="wdl")),
+        ("chess", "1x16"),
+        ("pyrat", "3x16"),
+        ("connect_four", "1x8"),
+        ("goofspiel", "mlp:1x8"),
+    ],
+)
+def test_onnx_agrees_with_torch(label: str, config: Any) -> None:
+    """Also with buckets, and after a change of weights: one export serves for all of it."""
+    game = game_of(label)
+    batches = [batch_of(some_states(game, count, turns=3, seed=count)) for count in (1, 2, 7)]
+    module, other = net(label, config), net(label, config, seed=1)
+    content = networks.onnx_bytes(module)
+    onnx, bucketed, torch = Onnx(content), Onnx(content, buckets=[2, 4]), Network(module, "cpu")
+    for batch in batches:
+        agree(onnx.evaluate(batch), torch.evaluate(batch))
+        agree(bucketed.evaluate(batch), torch.evaluate(batch))
+    before = torch.evaluate(batches[-1])
+    for evaluator in (onnx, torch):
+        evaluator.load_weights(other.state_dict())
+        assert evaluator.version == 1
+    agree(onnx.evaluate(batches[-1]), torch.evaluate(batches[-1]))
+    assert not np.allclose(onnx.evaluate(batches[-1]).logits, before.logits, atol=1e-2)
+
+
+def test_a_module_is_exported_for_every_size(tmp_path: Path) -> None:
+    module, other = net("hex", "1x8"), net("hex", "1x8", seed=1)
+    onnx, torch = Onnx(module), Network(other, "cpu")
+    state = rf.make("hex", size=5).initial_state()
+    assert rf.search(state, onnx, simulations=20, batch=4).visits.sum() == 19
+    onnx.load_weights(other)
+    for size in (5, 6):  # the second is exported after the change of weights
+        batch = batch_of(some_states(rf.make("hex", size=size), 3))
+        agree(onnx.evaluate(batch), torch.evaluate(batch))
+    assert module.training is False
+
+
+def test_every_batch_sees_one_set_of_weights() -> None:
+    """Also in parts: a batch goes through one session, whatever has been loaded meanwhile."""
+    modules = [net("hex", "mlp:1x8", seed=seed) for seed in (0, 1)]
+    batch = batch_of(some_states(rf.make("hex", size=5), 6))
+    content = networks.onnx_bytes(modules[0])
+    onnx, allowed = Onnx(content, buckets=[2]), []
+    for module in modules:
+        onnx.load_weights(module)
+        allowed.append(onnx.evaluate(batch).logits)
+    strangers, ended = [], threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            found = onnx.evaluate(batch).logits
+            if not any(np.array_equal(found, logits) for logits in allowed):
+                strangers.append(found)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        onnx.load_weights(modules[number % 2])
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert strangers == []
+    assert not np.allclose(*allowed, atol=1e-2)
+
+
+def test_files(tmp_path: Path) -> None:
+    module = net("hex", "1x8")
+    module.train()
+    file = networks.export_onnx(tmp_path / "net.onnx", module)
+    assert module.training  # as it was
+    module.eval()
+    batch = batch_of(some_states(rf.make("hex", size=5), 3))
+    onnx = Onnx(file)
+    agree(onnx.evaluate(batch), Network(module, "cpu").evaluate(batch))
+    with pytest.raises(rf.EvaluatorError, match=r"observations of shape \[3, 5, 5\], not \[3, 6, 6\]"):
+        onnx.evaluate(batch_of([rf.make("hex", size=6).initial_state()]))
+    state = module.state_dict()
+    for bad, complaint in (
+        ({}, "the weights lack"),
+        ({**state, "stem.conv.weight": np.zeros(3)}, r"stem.conv.weight must have shape \[8, 3, 3, 3\], not \[3\]"),
+    ):
+        with pytest.raises(ValueError, match=complaint):
+            onnx.load_weights(bad)
+    assert onnx.version == 0
+    agree(onnx.evaluate(batch), Network(module, "cpu").evaluate(batch))
+
+
+def test_the_usual_evaluator_on_a_cpu() -> None:
+    assert isinstance(networks.evaluator(net("hex", "1x8"), "cpu"), Onnx)
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Onnx(tmp_path / "nothing.onnx")
+    with pytest.raises(ValueError, match="threads is at least 1"):
+        Onnx(b"", threads=0)
+    with pytest.raises(ValueError, match="needs the observation's shape"):
+        networks.onnx_bytes(__import__("torch").nn.Linear(1, 1))
