@@ -45,6 +45,7 @@ class Search final : public AnySearch {
     if (D::kLatent && settings.solver)
       throw InvalidInput("solver needs the rules of a game: nothing can be proven in a learned model");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
+    plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
     new_root();
@@ -81,8 +82,9 @@ class Search final : public AnySearch {
   Rewards play(Joint joint, bool keep) override { return move_root(joint, keep).first; }
   SearchStats stats() const override;
   bool proven() const override {
+    if (plain_ || !settings_.solver) return false;
     const Node& root = graph_.node(root_);
-    return settings_.solver && load(root.status) == Status::kReady && is_proven(graph_.proof(root));
+    return load(root.status) == Status::kReady && is_proven(graph_.proof(root));
   }
   std::vector<double> second_moments() const override;
   Key root_key() const override { return dynamics_.key(root_cursor_); }
@@ -231,6 +233,7 @@ class Search final : public AnySearch {
   bool full_ = true;          // a full search: with noise, temperature and forced playouts at the root
   std::int64_t wanted_ = 0;   // simulations of this run
   bool zero_sum_ = false;
+  bool plain_ = true;  // PUCT and nothing else: the rest need not be looked at, turn by turn
   Race races_[2];
   Rng noise_{0};
   Bounds bounds_;

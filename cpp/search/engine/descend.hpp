@@ -49,8 +49,9 @@ std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
 // The rule that the settings ask for, and what may overrule it.
 template <class D>
 Pick Search<D>::pick_edge(Worker& worker, const Node& node, const Ranges& ranges) {
-  const bool at_root = worker.path.empty();
   if (settings_.graph) refresh_edges(graph_, settings_, node);
+  if (plain_) [[likely]] return select(graph_, settings_, node, ranges);
+  const bool at_root = worker.path.empty();
   Pick pick;
   if (settings_.selection == Selection::kGumbel) {
     if (at_root) begin_races(node);
@@ -225,7 +226,7 @@ typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::
     if (claim(node)) return Arrival::kLeaf;
     if (load(node.status) != Status::kReady) return Arrival::kCollision;
   }
-  if (settings_.solver && is_proven(graph_.proof(node))) {
+  if (!plain_ && settings_.solver && is_proven(graph_.proof(node))) {
     ++worker.stats.solved;
     return Arrival::kDone;
   }

@@ -137,12 +137,16 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     NodeLock lock(node, threaded());
     const Edges edges = graph_.edges(node);
     take_news(edges, step->edge);
+    if (plain_) [[likely]] {
+      update_value(node, edges);
+      continue;
+    }
     if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
     if (news || (settings_.solver && settings_.graph)) news = update_proof(graph_, settings_, node, zero_sum_);
     revalue(node, edges);
     if (news && settings_.graph && is_proven(graph_.proof(node))) worker.solved.push_back(step->node);
   }
-  spread_proofs(worker);
+  if (!worker.solved.empty()) spread_proofs(worker);
 }
 
 // The node's value by its present edges, within what is proven.
