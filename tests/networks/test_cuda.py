@@ -43,6 +43,8 @@ def test_as_on_a_cpu(label: str, settings: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the compiler's own
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("graphs", [False, True])
 def test_compiled(graphs: bool) -> None:
     module = net("hex", "3x16")

@@ -147,6 +147,42 @@ def test_resignation_spares_some_games() -> None:
         assert record.returns[loser] == -1
 
 
+class OnADevice:
+    """Answers in bfloat16, later, and from memory that it uses again: as a GPU does."""
+
+    asynchronous, needs_legal = True, False
+
+    def __init__(self) -> None:
+        self.inner, self.turn = HashEvaluator(4, True), 0
+        self.memory: list[Any] = [None, None]
+
+    def prepare_arrays(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        return arrays
+
+    def rounded(self, batch: rf.Batch) -> tuple[Any, Any]:
+        legal = np.ones((len(batch), 2, 16), np.bool_)
+        found = self.inner.evaluate(rf.Batch(batch.observations, legal, batch.acting, batch.keys))
+        rows, movers = np.arange(len(batch)), batch.acting[:, 1].astype(int)
+        logits = np.asarray(found.logits)[rows, movers]
+        return (logits.view(np.uint32) >> 16).astype(np.uint16), np.asarray(found.values)[rows, movers]
+
+    def submit_raw(self, batch: rf.Batch) -> Any:
+        self.turn = 1 - self.turn
+        turn, self.memory[self.turn] = self.turn, self.rounded(batch)
+        return lambda: self.memory[turn]
+
+    def evaluate(self, batch: rf.Batch) -> rf.Evaluation:
+        halves, values = self.rounded(batch)
+        return rf.Evaluation((halves.astype(np.uint32) << 16).view(np.float32), values)
+
+
+def test_answers_of_a_device_are_read_where_they_lie() -> None:
+    class AtOnce(OnADevice):
+        asynchronous = False
+
+    assert all(map(same, play("hex", AtOnce(), places=1), play("hex", OnADevice(), places=6, threads=2)))
+
+
 class Breaking:
     """Answers for a while, then in a way that no pool can use."""
 

@@ -198,7 +198,7 @@ class Network(Submitting):
     def submit_raw(self, batch: Batch) -> Any:
         """On CUDA: a function that waits for logits and values and gives them without a copy, viewer first."""
         self._check(batch)
-        return self._runner.submit_raw(batch.observations)  # type: ignore[attr-defined]
+        return self.runner.submit_raw(batch.observations)  # type: ignore[attr-defined]
 
     def _check(self, batch: Batch) -> None:
         if not isinstance(self._master, GameNetwork):
