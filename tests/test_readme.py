@@ -35,7 +35,7 @@ def shown_by(number: int) -> list[str]:
 
 
 def test_every_python_example_is_tested_below() -> None:
-    assert len(blocks("python")) == 3
+    assert len(blocks("python")) == 4
 
 
 def test_the_first_example_plays_a_game() -> None:
@@ -44,19 +44,28 @@ def test_the_first_example_plays_a_game() -> None:
     assert shown[-2] in ("x has won", "o has won")
 
 
+def test_the_example_of_kinds_of_search() -> None:
+    pytest.importorskip("torch")
+    shown = shown_by(1)
+    assert shown[-1] == "[0. 0.]"
+    mixed, solved = (text.strip(" []").split() for text in shown[-2].split("] [", 1))
+    assert all(abs(float(a) - float(b)) < 0.05 for a, b in zip(mixed, solved, strict=True))
+
+
 def test_the_example_of_a_position_finds_mate() -> None:
-    assert shown_by(1)[-1] == "checkmate: white wins"
+    assert shown_by(2)[-1] == "checkmate: white wins"
 
 
 def test_the_example_of_a_game_is_in_order_and_is_played_well() -> None:
-    *report, action = shown_by(2)
+    *report, action = shown_by(3)
     assert report[0].startswith("pile(): every promise kept in 50 games")
     assert action == "1"  # ten on the pile, and eight are a loss for the next player
 
 
 @pytest.mark.parametrize("arguments", commands("ramify"), ids=" ".join)
-def test_the_commands_work(arguments: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", "ramify", *arguments], capture_output=True, text=True, check=False)
+def test_the_commands_work(arguments: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ramify", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout
 

@@ -128,3 +128,14 @@ def test_threads_many_times(name: str) -> None:
         )
         for run in (1, 2):
             check(searcher, searcher.run(state), 1500 * run - 1, 16.0)
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "hex", "connect_four"])
+def test_threads_that_share_symmetric_positions(name: str) -> None:
+    """The root keeps the orientation of its position, whichever way a thread looked at the nodes it came from."""
+    for repetition in range(6):
+        state = walk(name, repetition)
+        searcher = searcher_of(state, None, simulations=300, threads=2, graph=True, canonical=True)
+        for _ in range(3):
+            searcher.run(state)
+            walk_searcher(searcher, arrivals=False)

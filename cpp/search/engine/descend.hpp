@@ -136,6 +136,7 @@ void Search<D>::hand_out(Worker& worker, std::int64_t wanted) {
   Node& root = graph_.node(root_);
   if (load(root.status) != Status::kReady) return;
   worker.cursor = root_cursor_;
+  worker.symmetry = 0;  // the root is kept in the orientation of its position
   worker.path.clear();
   NodeLock lock(root, threaded());
   const double room = std::min(kMost, settings_.max_in_flight * root.visits / settings_.threads);
