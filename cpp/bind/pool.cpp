@@ -76,6 +76,7 @@ nb::dict to_python(const Pool::Counts& c) {
   nb::dict d;
   d["games"] = c.games;
   d["moves"] = c.moves;
+  d["lengths"] = c.lengths;
   d["evaluations"] = c.evaluations;
   d["simulations"] = c.simulations;
   d["draws"] = c.draws;

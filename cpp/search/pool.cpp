@@ -123,6 +123,7 @@ void Pool::end_game(Slot& slot, std::uint16_t flags) {
   slot.finished.push_back(slot.record.finish(slot.returns, flags));
   ++waiting_;
   ++slot.counts.games;
+  slot.counts.lengths += slot.record.moves();
   slot.counts.draws += slot.returns[0] == slot.returns[1];
   slot.counts.resigned += (flags & kResigned) != 0;
   slot.search.reset();
@@ -247,6 +248,7 @@ Pool::Counts Pool::counts() const {
   for (const Slot& slot : slots_) {
     total.games += slot.counts.games;
     total.moves += slot.counts.moves;
+    total.lengths += slot.counts.lengths;
     total.evaluations += slot.counts.evaluations;
     total.simulations += slot.counts.simulations;
     total.draws += slot.counts.draws;

@@ -207,3 +207,11 @@ def test_ctrl_c_returns_what_was_found_within_half_a_second() -> None:
         if max(best.values()) < 0.5:
             return
     pytest.fail(f"seconds from signal to result: {best}")
+
+
+def test_a_full_graph_keeps_to_the_clock() -> None:
+    """Nothing is left to evaluate, so the core works alone: it has to come back all the same."""
+    state = rf.make("hex", size=5).initial_state()
+    result = rf.search(state, HashEvaluator(4, True), simulations=10**9, max_nodes=50, max_seconds=0.2)
+    assert 0.2 <= result.stats["seconds"] < 5
+    assert result.stats["nodes"] <= 50

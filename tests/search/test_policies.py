@@ -322,3 +322,9 @@ def test_gumbel_plays_the_winner_of_its_race_and_teaches_the_improved_policy() -
         most = np.flatnonzero(result.visits[:, 0] == result.visits.max())
         assert result.action() in result.outcomes[0][most]
         assert result.policy(method="improved").min() > 0  # every legal action, the unvisited ones too
+
+
+def test_nash_of_many_outcomes_that_are_all_the_same() -> None:
+    state = rf.make("matrix", payoffs=np.zeros((40, 40)).tolist()).initial_state()
+    policy = rf.search(state, simulations=500).policy(0, "nash")
+    assert abs(policy.sum() - 1) < 1e-6

@@ -10,10 +10,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, run
+from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, recover, run
 from ramify.selfplay.records import shards, write_shard
 from ramify.selfplay.run import Progress, first_game, peek_number
 
@@ -102,6 +103,42 @@ def test_killed_while_writing(tmp_path: Path, sign: signal.Signals) -> None:
             process.send_signal(sign)
             process.wait(30)
         assert len(shards(tmp_path)) >= before + 3
+    assert recover(tmp_path) > 0 or sign == signal.SIGINT  # what the shards do not have, the journals do
+    assert not list(tmp_path.glob(".journal-*"))
     found = [read_shard(path) for path in shards(tmp_path)]
     numbers = [game.number for _, games in found for game in games]
     assert len(numbers) == len(set(numbers))
+
+
+def test_ctrl_c_and_errors_lose_no_finished_game(tmp_path: Path) -> None:
+    class Failing:
+        calls = 0
+
+        def evaluate(self, batch: rf.Batch) -> rf.Evaluation:
+            self.calls += 1
+            if self.calls > 150:
+                raise KeyboardInterrupt if self.calls % 2 else MemoryError
+            return rf.Evaluation(np.zeros((len(batch), 9), np.float32), np.zeros(len(batch), np.float32))
+
+    for attempt in range(6):
+        evaluator = Failing()
+        evaluator.calls = attempt
+        play = SelfPlay(
+            rf.make("tictactoe"), evaluator, rf.SearchConfig(simulations=5), places=32, first=1000 * attempt
+        )
+        with pytest.raises((KeyboardInterrupt, MemoryError)):
+            run(play, tmp_path / str(attempt), games_per_shard=7)
+        saved = sum(len(games) for _, games in read_folder(tmp_path / str(attempt)))
+        assert saved == play.counts["games"] > 0
+
+
+def test_folders_that_are_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(FileNotFoundError, match="missing"):
+        list(read_folder(tmp_path / "missing"))
+    (tmp_path / "000003.games").mkdir()
+    with caplog.at_level(logging.WARNING, "ramify"):
+        assert list(read_folder(str(tmp_path))) == []
+    assert "000003" in caplog.text
+    figures = run(player(4), str(tmp_path))
+    assert figures.games == 4
+    assert 5 <= figures.mean_length <= 9

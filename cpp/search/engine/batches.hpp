@@ -15,7 +15,8 @@ void Search<D>::in_all_threads(Work work) {
 
 template <class D>
 int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulations) {
-  int collided = 0;
+  constexpr int kPatience = 1024;  // descents that need no evaluation, before the caller may look at clock and Ctrl-C
+  int collided = 0, done = 0;
   const int before = static_cast<int>(worker.num_leaves);
   while (static_cast<int>(worker.num_leaves) - before < leaves && simulations > 0 && !proven()) {
     const Arrival arrival = descend_safely(worker);
@@ -32,6 +33,7 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
       keep_leaf(worker);
     } else {
       back_up(worker, worker.path);
+      if (++done >= kPatience) break;
     }
   }
   return static_cast<int>(worker.num_leaves) - before;

@@ -62,7 +62,7 @@ def bench_selfplay(
             device,
             compile,
         )
-    except (ValueError, TypeError, ImportError, OSError) as error:
+    except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)
     if json:
         print_json(figures)

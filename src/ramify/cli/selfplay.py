@@ -76,8 +76,8 @@ def selfplay(
             seed=seed,
             folder=folder,
         )
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        fail(error)
+    except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
+        fail(error)  # the last two: torch, of a device that is not there
     with ExitStack() as stack:
         shown = Panel(stack, games) if not json and sys.stderr.isatty() else None
         try:
@@ -85,9 +85,11 @@ def selfplay(
         except (ValueError, RuntimeError, OSError) as error:
             fail(error)
         except KeyboardInterrupt:
+            from ramify.selfplay.records import shards
             from ramify.selfplay.run import measure
 
-            figures = measure(player)
+            written = shards(folder)
+            figures = measure(player, len(written), sum(path.stat().st_size for path in written))
     report(figures, folder, as_json=json)
 
 
@@ -141,6 +143,8 @@ def network_evaluator(game: Any, text: str, device: str | None, threads: int, co
     """The evaluator of a saved network, or of a fresh one of a size such as 6x64."""
     import ramify.networks as networks
 
+    if not Path(text).exists() and ("/" in text or Path(text).suffix):
+        raise FileNotFoundError(f"there is no network {text!r}")
     module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
     return networks.evaluator(module, device, threads, compile), networks.network_id(module)
 

@@ -23,8 +23,8 @@ class Rollout(NativeEvaluator):
     """Uniform priors; the value is the mean of ``games`` random games from the position. Runs inside the core."""
 
     def __init__(self, games: int = 1) -> None:
-        if games < 1:
-            raise ValueError(f"a rollout needs at least one game, not {games}")
+        if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games < 2**31:
+            raise ValueError(f"a rollout needs a whole number of games, at least one, not {games!r}")
         self.rollouts = games
 
     def __repr__(self) -> str:
@@ -35,6 +35,8 @@ class Function:
     """Any function from a batch to (logits, values), or to an Evaluation."""
 
     def __init__(self, function: Callable[[Batch], Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"Function needs something to call with a batch, not {type(function).__name__}")
         self.function = function
 
     def evaluate(self, batch: Batch) -> Evaluation:

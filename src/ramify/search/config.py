@@ -15,12 +15,14 @@ class SearchConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    simulations: int = Field(800, ge=1, description="descents per run; on a fresh root the first evaluates the root")
+    simulations: int = Field(
+        800, ge=1, le=2**62, description="descents per run; on a fresh root the first evaluates the root"
+    )
     max_evaluations: int | None = Field(None, ge=1, description="stop after so many rows given to the evaluator")
     max_seconds: float | None = Field(None, gt=0, description="stop after so much time")
     stop_early: bool = Field(False, description="stop when the most visited action can no longer change")
 
-    c_puct: float = Field(1.0, ge=0, description="weight of exploration")
+    c_puct: float = Field(1.0, ge=0, le=1e9, description="weight of exploration")
     c_base: float | None = Field(None, gt=0, description="c grows by ln((N + c_base + 1) / c_base); None: constant")
     parent_visits: Literal["node", "edges"] = Field("node", description="what N counts in the exploration term")
     fpu: Literal["zero", "parent", "reduction"] = Field("zero", description="what an untried outcome is worth")
@@ -49,7 +51,7 @@ class SearchConfig(BaseModel):
     noise_alpha: float = Field(0.3, gt=0, description="shape of the Dirichlet noise at the root; shaped: its total")
     noise_fraction: float = Field(0.0, ge=0, le=1, description="share of noise in the root's priors")
     forced_playouts: float = Field(
-        0.0, ge=0, description="an outcome of the root, once tried, is owed sqrt(this * prior * visits) visits"
+        0.0, ge=0, le=1e9, description="an outcome of the root, once tried, is owed sqrt(this * prior * visits) visits"
     )
     fast_simulations: int | None = Field(None, ge=1, description="simulations of run(state, fast=True)")
 

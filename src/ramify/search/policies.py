@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify._core import InvalidInput
 from ramify.search import equilibria
 from ramify.search.config import SearchConfig
 
@@ -121,7 +122,11 @@ def nash(root: Root, player: int, visits: Floats | None = None) -> Floats:
     """The player's part of an equilibrium of the payoffs found, over outcomes visited often enough to be trusted."""
     if not root.visits.any():
         return np.zeros(root.visits.shape[player])
-    solved = equilibria.solve(root.payoffs, visits=root.visits if visits is None else visits)
+    counts = root.visits if visits is None else visits
+    try:
+        solved = equilibria.solve(root.payoffs, visits=counts)
+    except InvalidInput:  # too many outcomes to list all equilibria of: any one is one
+        solved = equilibria.solve(root.payoffs, visits=counts, choose="any")
     return np.asarray(solved.x if player == 0 else solved.y)
 
 

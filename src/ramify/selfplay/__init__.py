@@ -2,7 +2,7 @@
 
 from ramify.selfplay.config import PlayConfig
 from ramify.selfplay.play import SelfPlay
-from ramify.selfplay.records import DamagedShard, GameRecord, decode, read_folder, read_shard, write_shard
+from ramify.selfplay.records import DamagedShard, GameRecord, decode, read_folder, read_shard, recover, write_shard
 from ramify.selfplay.run import Progress, run
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "decode",
     "read_folder",
     "read_shard",
+    "recover",
     "run",
     "write_shard",
 ]

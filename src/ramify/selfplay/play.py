@@ -56,8 +56,16 @@ class SelfPlay:
         first: int = 0,
         fixed_batches: int | None = None,
     ) -> None:
-        if places < 1 or threads < 1 or (games is not None and games < 0):
-            raise ValueError("places and threads must be 1 or more, and games 0 or more")
+        if not hasattr(type(game), "initial_state"):
+            raise TypeError(f"self-play needs a game (see ramify.make), not {type(game).__name__}")
+        for name, wanted, given in (("search", SearchConfig, search), ("play", PlayConfig, play)):
+            if given is not None and not isinstance(given, wanted):
+                raise TypeError(f"{name} must be a {wanted.__name__}, not {type(given).__name__}")
+        numbers = {"places": places, "threads": threads, "seed": seed, "first": first, "games": games or 0}
+        for name, number in numbers.items():
+            least = 1 if name in ("places", "threads") else 0
+            if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
+                raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
         self.game = game
         self.search = search if search is not None else SearchConfig()
         self.play = play if play is not None else PlayConfig()
@@ -114,6 +122,10 @@ class SelfPlay:
             "absorbing": self.absorbed,
             "submitting": self.submitted,
         }
+
+    def take(self) -> list[bytes]:
+        """Games finished since the iteration last gave some: those of the round in which it was ended from outside."""
+        return self._pool.take_finished()
 
     def stop(self) -> None:
         """Start no more games; those in play are finished."""

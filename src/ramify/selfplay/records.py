@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import struct
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -226,15 +227,90 @@ def read_shard(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
     return header, games
 
 
-def shards(folder: Path) -> list[Path]:
+def shards(folder: str | os.PathLike[str]) -> list[Path]:
     """The shards of a folder, in the order in which they were written."""
-    return sorted(path for path in folder.glob(f"*{SUFFIX}") if not path.name.startswith("."))
+    return sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if not path.name.startswith("."))
 
 
-def read_folder(folder: Path) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
-    """All whole shards of a folder; a damaged one is reported (logger ``ramify``) and skipped."""
+def next_shard(folder: Path) -> Path:
+    """Where the next shard goes."""
+    numbers = [int(path.stem) for path in shards(folder) if path.stem.isdigit()]
+    return folder / f"{max(numbers, default=-1) + 1:06d}{SUFFIX}"
+
+
+def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
+    """All whole shards of a folder; one that is damaged or unreadable is reported (logger ``ramify``) and skipped."""
+    if not Path(folder).is_dir():
+        raise FileNotFoundError(f"there is no folder {os.fspath(folder)!r} with games")
     for path in shards(folder):
         try:
             yield read_shard(path)
-        except DamagedShard as damage:
+        except (DamagedShard, OSError) as damage:
             logger.warning("skipped: %s", damage)
+
+
+class Journal:
+    """Finished games that no shard has yet, written down at once: they outlive the process, however it ends.
+
+    A file of a JSON header line and of records, each with its length and checksum; what comes after the first that is not
+    whole was being written when the process died.
+    """
+
+    def __init__(self, folder: Path, header: dict[str, Any]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._start = json.dumps(header, sort_keys=True).encode() + b"\n"
+        self.path = folder / f".journal-{os.getpid()}"
+        self._file = self.path.open("wb")
+        self.clear()
+
+    def add(self, records: Iterable[bytes]) -> None:
+        for record in records:
+            self._file.write(struct.pack("<II", len(record), zlib.crc32(record)) + record)
+        self._file.flush()
+
+    def clear(self) -> None:
+        """Forget the games: a shard has them."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(self._start)
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
+def recover(folder: str | os.PathLike[str]) -> int:
+    """Make shards of the journals that runs which died have left; returns how many games that saved."""
+    saved = 0
+    for path in sorted(Path(folder).glob(".journal-*")):
+        if _alive(int(path.name.rpartition("-")[2])):
+            continue  # of a run that goes on
+        start, _, data = path.read_bytes().partition(b"\n")
+        found, at = [], 0
+        while at + 8 <= len(data):
+            size, checksum = struct.unpack_from("<II", data, at)
+            record = data[at + 8 : at + 8 + size]
+            if len(record) < size or zlib.crc32(record) != checksum:
+                break
+            found.append(record)
+            at += 8 + size
+        known = {game.number for _, games in read_folder(folder) for game in games} if found else set()
+        found = [record for record in found if decode(record).number not in known]
+        if found:
+            write_shard(next_shard(Path(folder)), found, json.loads(start))
+            saved += len(found)
+        path.unlink()
+    return saved
+
+
+def _alive(process: int) -> bool:
+    if process == os.getpid():
+        return False  # an earlier run of this very process, or another process of that number, long gone
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

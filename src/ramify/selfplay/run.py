@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 from collections.abc import Callable
@@ -57,7 +58,7 @@ def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
         active=counts["active"],
         mean_batch=play.evaluated / max(play.batches, 1),
         busy=play.busy / max(seconds, 1e-9),
-        mean_length=counts["moves"] / max(counts["games"], 1),
+        mean_length=counts["lengths"] / max(counts["games"], 1),
         draws=counts["draws"] / max(counts["games"], 1),
         cache_hits=getattr(play.evaluator, "hit_rate", None),
         shards=shards,
@@ -67,7 +68,7 @@ def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
 
 def run(
     play: SelfPlay,
-    folder: Path,
+    folder: str | os.PathLike[str],
     *,
     games_per_shard: int = 256,
     shard_seconds: float = 60.0,
@@ -76,9 +77,12 @@ def run(
 ) -> Progress:
     """Play until the games are done, and write them to ``folder`` in shards of ``games_per_shard``.
 
-    A shard is also written when ``shard_seconds`` have passed, when anything goes wrong, and on Ctrl-C: finished games
-    are never lost. Shards are numbered on from those already there.
+    A shard is also written when ``shard_seconds`` have passed, when anything goes wrong, and on Ctrl-C. Until then
+    finished games are in a journal beside the shards, which the next run on the folder (or ``recover``) makes a shard
+    of: whatever ends a run, finished games are not lost. Shards are numbered on from those already there.
     """
+    folder = Path(folder)
+    records.recover(folder)
     header = {
         "game": play.game.name,
         "params": _plain(getattr(play.game, "params", {})),
@@ -92,40 +96,41 @@ def run(
     last = shown = time.perf_counter()
 
     path: Path | None = None
+    journal = records.Journal(folder, header)
 
     def write() -> None:
         nonlocal count, size, last, path
         if waiting:
             # Ctrl-C may come at any moment, even just after the shard is there: then it is not written again.
-            path = path or folder / f"{_next_number(folder):06d}{records.SUFFIX}"
+            path = path or records.next_shard(folder)
             if not path.exists():
                 size += records.write_shard(path, waiting, header)
                 count += 1
             waiting.clear()
             path = None
+            journal.clear()
         last = time.perf_counter()
 
     try:
         for finished in play:
             waiting.extend(finished)
+            journal.add(finished)
             while len(waiting) >= games_per_shard or (waiting and time.perf_counter() - last > shard_seconds):
                 write()
             if progress is not None and time.perf_counter() - shown > PROGRESS_SECONDS:
                 shown = time.perf_counter()
                 progress(measure(play, count, size))
     finally:
+        waiting.extend(play.take())
         write()
+        journal.close()
     return measure(play, count, size)
-
-
-def _next_number(folder: Path) -> int:
-    numbers = [int(path.stem) for path in records.shards(folder) if path.stem.isdigit()] if folder.exists() else []
-    return max(numbers, default=-1) + 1
 
 
 def first_game(folder: Path) -> int:
     """The number of the first game that is not in the folder yet, so that a run can go on where it stopped."""
     last = -1
+    records.recover(folder)
     for _, games in records.read_folder(folder) if folder.exists() else ():
         last = max([last, *(game.number for game in games)])
     return last + 1
