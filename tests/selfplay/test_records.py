@@ -123,9 +123,7 @@ def test_ctrl_c_and_errors_lose_no_finished_game(tmp_path: Path) -> None:
     for attempt in range(6):
         evaluator = Failing()
         evaluator.calls = attempt
-        play = SelfPlay(
-            rf.make("tictactoe"), evaluator, rf.SearchConfig(simulations=5), places=32, first=1000 * attempt
-        )
+        play = SelfPlay(rf.make("tictactoe"), evaluator, rf.SearchConfig(simulations=5), places=32)
         with pytest.raises((KeyboardInterrupt, MemoryError)):
             run(play, tmp_path / str(attempt), games_per_shard=7)
         saved = sum(len(games) for _, games in read_folder(tmp_path / str(attempt)))

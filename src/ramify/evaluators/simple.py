@@ -24,7 +24,7 @@ class Rollout(NativeEvaluator):
 
     def __init__(self, games: int = 1) -> None:
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games < 2**31:
-            raise ValueError(f"a rollout needs a whole number of games, at least one, not {games!r}")
+            raise ValueError(f"a rollout needs at least one game, not {games!r}")
         self.rollouts = games
 
     def __repr__(self) -> str:

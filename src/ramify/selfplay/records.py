@@ -252,8 +252,8 @@ def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any]
 class Journal:
     """Finished games that no shard has yet, written down at once: they outlive the process, however it ends.
 
-    A file of a JSON header line and of records, each with its length and checksum; what comes after the first that is not
-    whole was being written when the process died.
+    A file of a JSON header line and of records, each with its length and checksum; what comes after the first that is
+    not whole was being written when the process died.
     """
 
     def __init__(self, folder: Path, header: dict[str, Any]) -> None:
