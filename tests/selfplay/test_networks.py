@@ -1,0 +1,61 @@
+"""Self-play with networks: equal games from equal batches, and new weights while games go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify.selfplay import PlayConfig, SelfPlay, decode
+
+pytest.importorskip("torch")
+
+
+def player(evaluator: Any, game: Any, **more: Any) -> SelfPlay:
+    config = rf.SearchConfig(simulations=12, noise_fraction=0.25)
+    return SelfPlay(game, evaluator, config, PlayConfig(max_moves=12), seed=2, **more)
+
+
+def games(evaluator: Any, game: Any, **more: Any) -> list[str]:
+    records = [decode(data) for found in player(evaluator, game, games=6, **more) for data in found]
+    return [repr(record) for record in sorted(records, key=lambda record: record.number)]
+
+
+@pytest.mark.parametrize(("name", "params"), [("hex", {"size": 4}), ("pyrat", {"preset": "tiny"})])
+def test_batches_of_one_size_make_the_same_games(name: str, params: dict[str, Any]) -> None:
+    """With ONNX Runtime. Torch may round a row by its place in the batch, so it promises nothing here."""
+    pytest.importorskip("onnxruntime")
+    game = rf.make(name, **params)
+    evaluator = rf.evaluators.Onnx(rf.networks.make(game, "2x8"))
+    alone = games(evaluator, game, places=1, fixed_batches=4)
+    assert alone == games(evaluator, game, places=8, threads=2, fixed_batches=4)
+    assert len(alone) == 6
+    with pytest.raises(ValueError, match="fixed_batches"):
+        player(evaluator, game, places=20, fixed_batches=4)
+
+
+def test_new_weights_come_in_between_two_batches() -> None:
+    game = rf.make("hex", size=4)
+    old, new = rf.networks.make(game, "2x8"), rf.networks.make(game, "2x8", seed=1)
+    evaluator = rf.evaluators.Network(old, "cpu")
+    play = player(evaluator, game, games=40, places=8, threads=2)
+    finished = 0
+    for found in play:
+        finished += len(found)
+        if finished >= 10 and evaluator.version == 0:
+            evaluator.load_weights(new)
+    assert finished == 40
+    assert evaluator.version == 1
+    assert evaluator.network_id == rf.networks.network_id(new)
+
+
+def test_a_cache_in_the_pool_changes_nothing_and_is_hit() -> None:
+    game = rf.make("tictactoe")
+    network = rf.evaluators.Network(rf.networks.make(game, "1x8"), "cpu")
+    cached = rf.evaluators.Cached(network, 10_000)
+    np.testing.assert_equal(
+        games(network, game, places=1, fixed_batches=1), games(cached, game, places=1, fixed_batches=1)
+    )
+    assert cached.hit_rate > 0.2
