@@ -39,8 +39,8 @@ class SelfPlay:
 
     ``places`` games are played at once and each finished one is replaced, until ``games`` are done (None: until
     ``stop``). What a game becomes depends on ``seed`` and its number alone. ``fixed_batches`` pads every batch to one
-    size, for evaluators whose rounding depends on it, such as ONNX Runtime's: then results do not depend on ``places`` or
-    ``threads`` either. (Torch may round by a row's place in the batch as well.)
+    size, for evaluators whose rounding depends on it, such as ONNX Runtime's: then results do not depend on ``places``
+    or ``threads`` either. (Torch may round by a row's place in the batch as well.)
     """
 
     def __init__(
