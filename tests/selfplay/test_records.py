@@ -77,7 +77,8 @@ def test_damage_is_reported_and_skipped(tmp_path: Path, caplog: pytest.LogCaptur
 
 
 ENDLESS = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have had it ignored
 from pathlib import Path
 import ramify as rf
 from ramify.selfplay import SelfPlay, run
