@@ -7,18 +7,19 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
-from ramify.search.config import explain
+from ramify.search.settings import Settings
 
 Head = Literal["wdl", "score", "value_error", "ownership"]
 Activation = Literal["relu", "mish", "silu"]
 
 
-class NetworkConfig(BaseModel):
+class NetworkConfig(Settings):
     """What every network of the registry can be told; frozen. A subclass per kind of network adds the rest."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(strict=True)
+    what = "network"
 
     kind: str
     activation: Activation = Field(default="relu", description="between layers")
@@ -35,12 +36,6 @@ class NetworkConfig(BaseModel):
     score_bins: int = Field(default=41, ge=2, le=4096, description="classes of the score head")
     score_range: float = Field(default=20.0, gt=0, description="the score head's classes reach from minus this to this")
 
-    def __init__(self, **settings: Any) -> None:
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            raise ValueError(explain(error, type(self).model_fields, "network")) from None
-
     @field_validator("heads", mode="before")
     @classmethod
     def _each_once(cls, heads: Any) -> Any:
@@ -54,10 +49,6 @@ class NetworkConfig(BaseModel):
     def sized(cls, depth: int, width: int) -> Self:
         """The config that a shorthand such as 6x64 stands for."""
         raise NotImplementedError
-
-    def replace(self, **changes: Any) -> Self:
-        """A copy with some settings changed."""
-        return type(self)(**{**self.model_dump(), **changes})
 
 
 class ResNetConfig(NetworkConfig):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 from torch import Tensor, nn
 
 from ramify._core import EvaluatorError
@@ -29,15 +29,15 @@ from ramify.networks.blocks import folded
 from ramify.networks.build import network_id
 from ramify.networks.modules import GameNetwork
 from ramify.search.batch import Batch, Evaluation
-from ramify.search.config import explain
+from ramify.search.settings import Settings
 
 CUDA_BUCKETS = tuple(sorted({1, 2, 4} | {size * 2**k for size in (8, 12) for k in range(10)}))  # 1 to 6144
 
 
-class RunConfig(BaseModel):
+class RunConfig(Settings):
     """How a network is run; frozen."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    what = "evaluator"
 
     threads: int = Field(1, ge=1, description="of one call, on a CPU")
     buckets: tuple[int, ...] | None = Field(
@@ -47,12 +47,6 @@ class RunConfig(BaseModel):
     compile: bool = Field(False, description="torch.compile, on CUDA")
     graphs: bool = Field(True, description="a CUDA graph per batch size")
     in_flight: int = Field(2, ge=1, le=16, description="batches of one size under way at once, on CUDA")
-
-    def __init__(self, **settings: Any) -> None:
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            raise ValueError(explain(error, type(self).model_fields, "evaluator")) from None
 
     @field_validator("buckets", mode="before")
     @classmethod

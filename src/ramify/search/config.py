@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
+
+from ramify.search.settings import Settings
 
 
-class SearchConfig(BaseModel):
+class SearchConfig(Settings):
     """Settings of a search; frozen. An unknown or impossible setting raises a ``ValueError`` that names it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    what = "search"
 
     simulations: int = Field(
         800, ge=1, le=2**62, description="descents per run; on a fresh root the first evaluates the root"
@@ -66,12 +66,6 @@ class SearchConfig(BaseModel):
     max_in_flight: float = Field(0.25, gt=0, le=1, description="bound on those leaves, as a share of the root's visits")
     threads: int = Field(1, ge=1, le=256, description="threads that search one graph, or many searches, together")
 
-    def __init__(self, **settings: Any) -> None:
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            raise ValueError(explain(error, type(self).model_fields)) from None
-
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.selection == "gumbel":
@@ -86,27 +80,6 @@ class SearchConfig(BaseModel):
         if isinstance(value, bool):
             raise ValueError("must be a whole number, not True or False")
         return value
-
-    def replace(self, **changes: Any) -> SearchConfig:
-        """A copy with some settings changed."""
-        return SearchConfig(**{**self.model_dump(), **changes})
-
-
-def explain(error: ValidationError, known: Iterable[str], kind: str = "search") -> str:
-    """What is wrong with settings, each named; ``known`` are the names there are."""
-    lines = []
-    for problem in error.errors():
-        name = str(problem["loc"][0]) if problem["loc"] else "?"
-        if problem["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(name, list(known), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            lines.append(f"there is no {kind} setting {name!r}{hint}")
-        elif not problem["loc"]:
-            lines.append(f"{kind} settings: " + problem["msg"].removeprefix("Value error, "))
-        else:
-            text = problem["msg"].removeprefix("Value error, ")
-            lines.append(f"{kind} setting {name}={problem['input']!r}: {text[0].lower()}{text[1:]}")
-    return "; ".join(lines)
 
 
 def seconds_left(limit: float | None, used: float) -> float:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from ramify.search.config import SearchConfig, explain
+from ramify.search.config import SearchConfig
 from ramify.search.policies import Method
+from ramify.search.settings import Settings
 
 
-class PlayConfig(BaseModel):
+class PlayConfig(Settings):
     """Settings of self-play; frozen. An unknown or impossible setting raises a ``ValueError`` that names it.
 
     Simulations are those of the ``SearchConfig`` beside it: ``simulations`` for full searches and, where it has
     ``fast_simulations``, those for fast ones (playout-cap randomisation).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    what = "self-play"
 
     full_share: float = Field(
         0.25, ge=0, le=1, description="share of full searches where there are fast ones; only these are recorded"
@@ -32,12 +33,6 @@ class PlayConfig(BaseModel):
     playthrough: float = Field(0.1, ge=0, le=1, description="share of games in which nobody may resign")
     reuse: bool = Field(False, description="keep the graph from move to move")
     max_moves: int | None = Field(None, ge=1, description="cut games longer than this; None: play to the end")
-
-    def __init__(self, **settings: Any) -> None:
-        try:
-            super().__init__(**settings)
-        except ValidationError as error:
-            raise ValueError(explain(error, type(self).model_fields, "self-play")) from None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -1,0 +1,52 @@
+"""What all settings have in common: frozen, checked when made, and wrong ones named with what would be right."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class SettingsError(ValueError):
+    """Settings that are unknown or impossible; the message names each."""
+
+
+class Settings(BaseModel):
+    """Base of every group of settings. ``what`` is what its messages call them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    what: ClassVar[str] = ""
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise SettingsError(explain(error, type(self).model_fields, self.what)) from None
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some settings changed."""
+        return type(self)(**{**self.model_dump(), **changes})
+
+
+def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
+    """What is wrong with settings, each named; ``known`` are the names there are."""
+    names, lines = list(known), []
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"])
+        text = problem["msg"].removeprefix("Value error, ")
+        inner = problem.get("ctx", {}).get("error")
+        if isinstance(inner, SettingsError):  # of a group within this one, which has named it already
+            lines.append(str(inner))
+        elif problem["type"] == "extra_forbidden":
+            close = difflib.get_close_matches(name, names, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            lines.append(f"there is no {what} setting {name!r}{hint}")
+        elif problem["type"] == "missing":
+            lines.append(f"{what} setting {name} is missing")
+        elif not name:
+            lines.append(f"{what} settings: {text}")
+        else:
+            lines.append(f"{what} setting {name}={problem['input']!r}: {text[:1].lower()}{text[1:]}")
+    return "; ".join(lines)
