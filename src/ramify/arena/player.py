@@ -1,0 +1,86 @@
+"""What sits down at a game: a description that can be kept and compared, and the player it opens."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from ramify.games import Game, State
+from ramify.search.settings import Settings, SettingsError
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A position in which somebody has to choose: which player, and the seed of all chance in that choice."""
+
+    state: State
+    player: int
+    seed: int
+
+
+class Player(Protocol):
+    """Chooses actions, for many games at once.
+
+    What is chosen for a turn depends on that turn alone, never on those beside it or before it: so games can be played
+    in any order, together or in several processes, and are the same games.
+    """
+
+    def choose(self, turns: Sequence[Turn]) -> list[int]:
+        """An action for each turn. States are the caller's: they are neither kept nor changed."""
+        ...
+
+    def close(self) -> None:
+        """Ends what it has started: processes, threads."""
+        ...
+
+
+class PlayerConfig(Settings):
+    """Everything a kind of player can be told. Subclasses are registered with ``register_player``."""
+
+    what: ClassVar[str] = "player"
+    kind: str
+
+    def open(self, game: Game) -> Player:
+        """A player of this kind at this game; a ValueError says why it cannot play it."""
+        raise NotImplementedError
+
+    def content(self) -> dict[str, Any]:
+        """Everything its play depends on, as plain data. Files count by what is in them, not by their names."""
+        return self.model_dump(mode="json")
+
+    @property
+    def identity(self) -> str:
+        """Short checksum of ``content()``: equal for players that play alike, in every process and on every machine."""
+        return hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """Its kind and the settings that differ from the defaults, as ``read_player`` takes them."""
+        fields = type(self).model_fields
+        changed = {name: value for name, value in self.model_dump(mode="json").items() if value != fields[name].default}
+        settings = ",".join(f"{name}={value}" for name, value in changed.items() if name != "kind")
+        return f"{self.kind}:{settings}" if settings else self.kind
+
+
+_kinds: dict[str, type[PlayerConfig]] = {}
+
+
+def register_player(config: type[PlayerConfig]) -> type[PlayerConfig]:
+    """A decorator: makes a kind of player known under its ``kind``."""
+    _kinds[config.model_fields["kind"].default] = config
+    return config
+
+
+def player_kinds() -> dict[str, type[PlayerConfig]]:
+    """The kinds of players there are."""
+    return dict(sorted(_kinds.items()))
+
+
+def player_config(kind: str, **settings: Any) -> PlayerConfig:
+    """The description of a player from its kind and settings."""
+    if kind not in _kinds:
+        raise SettingsError(f"there is no kind of player {kind!r}; there are {', '.join(sorted(_kinds))}")
+    return _kinds[kind](**settings)
