@@ -72,7 +72,7 @@ def run(
     *,
     games_per_shard: int = 256,
     shard_seconds: float = 60.0,
-    network: str | None = None,
+    network: str | Callable[[], str] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
     """Play until the games are done, and write them to ``folder`` in shards of ``games_per_shard``.
@@ -80,6 +80,7 @@ def run(
     A shard is also written when ``shard_seconds`` have passed, when anything goes wrong, and on Ctrl-C. Until then
     finished games are in a journal beside the shards, which the next run on the folder (or ``recover``) makes a shard
     of: whatever ends a run, finished games are not lost. Shards are numbered on from those already there.
+    ``network`` is written into their headers: a name, or what gives it when a shard is written.
     """
     folder = Path(folder)
     records.recover(folder)
@@ -89,14 +90,14 @@ def run(
         "search": play.search.model_dump(),
         "play": play.play.model_dump(),
         "seed": play.seed,
-        "network": network,
+        "network": None,
     }
     waiting: list[bytes] = []
     count, size = len(records.shards(folder)), 0
     last = shown = time.perf_counter()
 
     path: Path | None = None
-    journal = records.Journal(folder, header)
+    journal = records.Journal(folder, {**header, "network": network if isinstance(network, str) else None})
 
     def write() -> None:
         nonlocal count, size, last, path
@@ -104,7 +105,8 @@ def run(
             # Ctrl-C may come at any moment, even just after the shard is there: then it is not written again.
             path = path or records.next_shard(folder)
             if not path.exists():
-                size += records.write_shard(path, waiting, header)
+                name = network() if callable(network) else network
+                size += records.write_shard(path, waiting, {**header, "network": name})
                 count += 1
             waiting.clear()
             path = None

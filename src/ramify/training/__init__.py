@@ -1,0 +1,46 @@
+"""Training: targets, replay, losses, the loop. Brings torch along."""
+
+from ramify.training.checkpoints import checkpoints, latest, network_file, read_checkpoint
+from ramify.training.config import (
+    LoopConfig,
+    LossConfig,
+    OptimizerConfig,
+    SourceConfig,
+    TargetConfig,
+    TrainConfig,
+    WindowConfig,
+)
+from ramify.training.learner import Learner
+from ramify.training.metrics import Metrics, Sink, read_metrics, tensorboard
+from ramify.training.presets import as_yaml, load_config, presets
+from ramify.training.replay import Replay, TrainingBatch
+from ramify.training.run import Status, train
+from ramify.training.samples import Samples, make_samples
+
+__all__ = [
+    "Learner",
+    "LoopConfig",
+    "LossConfig",
+    "Metrics",
+    "OptimizerConfig",
+    "Replay",
+    "Samples",
+    "Sink",
+    "SourceConfig",
+    "Status",
+    "TargetConfig",
+    "TrainConfig",
+    "TrainingBatch",
+    "WindowConfig",
+    "as_yaml",
+    "checkpoints",
+    "latest",
+    "load_config",
+    "make_samples",
+    "network_file",
+    "presets",
+    "read_checkpoint",
+    "read_metrics",
+    "tensorboard",
+    "train",
+]

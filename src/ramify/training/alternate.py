@@ -1,0 +1,83 @@
+"""Taking turns: an iteration of games, then one of training. What a small machine does best, and the exact way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ramify.selfplay.records import GameRecord, recover
+from ramify.selfplay.run import Progress
+from ramify.selfplay.run import run as play_games
+from ramify.training.run import Training, game_figures, make_evaluator, self_play
+from ramify.training.shelf import Shelf, missing
+
+Games = dict[int, GameRecord]  # by number
+
+
+def take_turns(training: Training) -> None:
+    """Iterations until the run is over."""
+    config, loop = training.config, training.config.loop
+    evaluator = make_evaluator(config, training.learner.playing, training.device)
+    recover(training.games_folder)
+    shelf = Shelf(training.games_folder)
+    games = {game.number: game for game in shelf.fresh()}  # not learnt from yet
+    refill(training, games)
+    while training.iteration < loop.iterations and not training.out_of_time:
+        first = training.iteration * loop.games
+        if training.steps_in_iteration == 0:
+            evaluator.load_weights(training.learner.playing)
+            play(training, evaluator, first, games)
+            games |= {game.number: game for game in shelf.fresh()}
+        fresh = [games.pop(number) for number in range(first, first + loop.games) if number in games]
+        before = training.replay.total
+        training.replay.add(training.samples(fresh))
+        new = training.replay.total - before
+        if training.steps_in_iteration == 0:
+            training.judge(new)
+        teach(training, new)
+        training.end_iteration(game_figures(fresh))
+
+
+def refill(training: Training, games: Games) -> None:
+    """Bring back those positions of iterations that are over which are still in the window; takes their games."""
+    size = training.config.loop.games
+    lots = [
+        [games.pop(number) for number in range(start, start + size) if number in games]
+        for start in range(0, training.iteration * size, size)
+    ]
+    counts = [sum(move.found is not None for game in lot for move in game.moves) for lot in lots]
+    window = training.config.window.positions(sum(counts))
+    total = 0
+    for number, lot in enumerate(lots):
+        total += counts[number]
+        if sum(counts[number + 1 :]) < window:
+            training.replay.add(training.samples(lot), total)
+
+
+def play(training: Training, evaluator: Any, first: int, games: Games) -> None:
+    """Play the games of an iteration that are not there yet."""
+    loop = training.config.loop
+
+    def show(progress: Progress) -> None:
+        rates = {"positions_per_s": progress.positions_per_s, "evaluations_per_s": progress.evaluations_per_s}
+        training.show(phase="playing", share=progress.games / loop.games, figures=rates)
+
+    for start, count in missing(first, loop.games, games):
+        play_games(
+            self_play(training.config, training.game, evaluator, start, count),
+            training.games_folder,
+            games_per_shard=loop.games_per_shard,
+            network=evaluator.network_id,
+            progress=show,
+        )
+
+
+def teach(training: Training, new: int) -> None:
+    """The steps of an iteration with so many new positions."""
+    loop = training.config.loop
+    steps = max(1, round(loop.reuse * new / loop.batch))
+    while training.steps_in_iteration < steps:
+        within = training.steps_in_iteration / steps
+        training.train_step((training.iteration + within) / loop.iterations)
+        training.steps_in_iteration += 1
+        if training.steps_in_iteration % 10 == 0:
+            training.show(phase="training", share=within)

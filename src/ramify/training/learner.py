@@ -1,0 +1,133 @@
+"""A network being trained: weights, optimiser, averaged weights, and one step after another."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from ramify.networks import GameNetwork
+from ramify.training.config import LossConfig, OptimizerConfig
+from ramify.training.losses import losses, measures
+from ramify.training.replay import TrainingBatch
+
+
+class Learner:
+    """Trains one network. Its whole state can be taken as tensors and given back: steps after that are the same."""
+
+    def __init__(
+        self, module: GameNetwork, optimizer: OptimizerConfig, weights: LossConfig, device: torch.device
+    ) -> None:
+        self.config, self.weights, self.device = optimizer, weights, device
+        self.module = copy.deepcopy(module).to(device).train()
+        if device.type == "cuda":
+            self.module = self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.optimizer = _optimizer(self.module, optimizer)
+        ema = None
+        if optimizer.average == "ema":
+            ema = get_ema_multi_avg_fn(optimizer.ema_decay)  # type: ignore[no-untyped-call]
+        self.averaged = None
+        if optimizer.average != "none":
+            self.averaged = AveragedModel(self.module, multi_avg_fn=ema, use_buffers=True)
+        self.steps = 0
+
+    def rate(self, progress: float) -> float:
+        """The learning rate at the next step; ``progress`` is the share of the run that is over."""
+        config = self.config
+        left = 1.0
+        if config.schedule == "cosine":
+            left = (1 + math.cos(math.pi * min(progress, 1.0))) / 2
+        elif config.schedule == "linear":
+            left = 1 - min(progress, 1.0)
+        warm = min(1.0, (self.steps + 1) / config.warmup_steps) if config.warmup_steps else 1.0
+        return config.learning_rate * warm * (config.final_share + (1 - config.final_share) * left)
+
+    def step(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
+        """One step; the parts of the loss before it, still on the device."""
+        rate = self.rate(progress)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        found = losses(self._outputs(batch.observations), batch, self.module, self.weights)
+        self.optimizer.zero_grad(set_to_none=True)
+        found["total"].backward()  # type: ignore[no-untyped-call]
+        length = nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip or math.inf)
+        self.optimizer.step()
+        self.steps += 1
+        if self.averaged is not None and (self.config.average == "ema" or progress >= self.config.swa_from):
+            self.averaged.update_parameters(self.module)
+        return {**{name: loss.detach() for name, loss in found.items()}, "gradient": length.detach()}
+
+    def _outputs(self, observations: Tensor) -> dict[str, Tensor]:
+        fast = self.device.type == "cuda"
+        if fast and observations.dim() == 4:
+            observations = observations.contiguous(memory_format=torch.channels_last)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=fast):
+            return cast(dict[str, Tensor], self.module(observations))
+
+    @property
+    def playing(self) -> GameNetwork:
+        """The network that plays: with averaged weights, once there are any."""
+        if self.averaged is not None and int(self.averaged.n_averaged) > 0:
+            return cast(GameNetwork, self.averaged.module)
+        return self.module
+
+    @torch.no_grad()
+    def judge(self, batch: TrainingBatch) -> dict[str, float]:
+        """Losses and measures of the network that plays, on positions it need not have seen."""
+        module = self.playing
+        training = module.training
+        module.eval()
+        try:
+            outputs = module(batch.observations)
+            found = losses(outputs, batch, module, self.weights)
+            return {**{name: float(loss) for name, loss in found.items()}, **measures(outputs, batch)}
+        finally:
+            module.train(training)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything that the next steps depend on."""
+        found = {f"module.{name}": tensor for name, tensor in self.module.state_dict().items()}
+        if self.averaged is not None:
+            found |= {f"averaged.{name}": tensor for name, tensor in self.averaged.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            found |= {
+                f"optimizer.{index}.{name}": torch.as_tensor(value)
+                for name, value in state.items()
+                if value is not None
+            }
+        return {name: tensor.detach().cpu().contiguous() for name, tensor in found.items()}
+
+    def restore(self, tensors: dict[str, Tensor], steps: int) -> None:
+        """Go on from ``tensors()``, taken after so many steps."""
+        self.module.load_state_dict(_below(tensors, "module."))
+        if self.averaged is not None:
+            self.averaged.load_state_dict(_below(tensors, "averaged."))
+        states: dict[int, dict[str, Any]] = {}
+        for name, tensor in _below(tensors, "optimizer.").items():
+            index, _, part = name.partition(".")
+            states.setdefault(int(index), {})[part] = tensor
+        known = self.optimizer.state_dict()
+        self.optimizer.load_state_dict({**known, "state": states})
+        self.steps = steps
+
+
+def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _optimizer(module: nn.Module, config: OptimizerConfig) -> torch.optim.Optimizer:
+    """Biases and normalisations do not decay."""
+    groups = [
+        {
+            "params": [weight for weight in module.parameters() if weight.dim() >= 2],
+            "weight_decay": config.weight_decay,
+        },
+        {"params": [weight for weight in module.parameters() if weight.dim() < 2], "weight_decay": 0.0},
+    ]
+    if config.kind == "sgd":
+        return torch.optim.SGD(groups, lr=config.learning_rate, momentum=config.momentum)
+    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=(config.momentum, 0.999))

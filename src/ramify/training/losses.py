@@ -1,0 +1,86 @@
+"""What a network is trained to make small, and what people want to know of it meanwhile."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from ramify.networks import GameNetwork
+from ramify.training.config import LossConfig
+from ramify.training.replay import TrainingBatch
+
+FORBIDDEN = -1e4  # logit of an action that is not legal
+
+
+def policy_logits(outputs: dict[str, Tensor], batch: TrainingBatch) -> Tensor:
+    """Log-probabilities of legal actions, [B, players, num_actions]."""
+    logits = outputs["logits"].float()
+    logits = logits.unsqueeze(1) if logits.dim() == 2 else logits
+    return torch.where(batch.legal, logits, torch.full_like(logits, FORBIDDEN)).log_softmax(dim=2)
+
+
+def per_player(values: Tensor) -> Tensor:
+    """[B] or [B, players] -> [B, players]."""
+    values = values.float()
+    return values.unsqueeze(1) if values.dim() == 1 else values
+
+
+def losses(
+    outputs: dict[str, Tensor], batch: TrainingBatch, module: GameNetwork, weights: LossConfig
+) -> dict[str, Tensor]:
+    """Every part of the loss, unweighted, and ``total``."""
+    config = module.config
+    acts = batch.policies.sum(dim=2) > 0
+    cross = -(batch.policies * policy_logits(outputs, batch)).sum(dim=2)
+    values = per_player(outputs["values"])
+    target = batch.values
+    found = {"policy": cross.sum() / acts.sum().clamp(min=1), "value": functional.mse_loss(values, target)}
+    if config.value == "wdl":
+        found["value"] = wdl_loss(outputs["wdl"], target / config.value_scale)
+    elif "wdl" in outputs:
+        found["value"] = found["value"] + wdl_loss(outputs["wdl"], target / config.value_scale)
+    if "score" in outputs:
+        place = (batch.scores / config.score_range + 1) / 2 * (config.score_bins - 1)
+        classes = place.round().clamp(0, config.score_bins - 1).long()
+        found["score"] = functional.cross_entropy(outputs["score"].float(), classes)
+    if "value_error" in outputs:
+        squared = (values.detach() - target) ** 2
+        found["value_error"] = functional.smooth_l1_loss(per_player(outputs["value_error"]), squared)
+    if "ownership" in outputs:
+        owned = (batch.owners.float() + 1) / 2
+        found["ownership"] = functional.binary_cross_entropy_with_logits(outputs["ownership"].float().flatten(1), owned)
+    found["total"] = sum(
+        (getattr(weights, name) * loss for name, loss in found.items()), torch.zeros((), device=values.device)
+    )
+    return found
+
+
+def wdl_loss(logits: Tensor, values: Tensor) -> Tensor:
+    """Cross-entropy of win, draw, loss; a value between them is a chance of a win or a loss and otherwise a draw."""
+    values = values.clamp(-1, 1)
+    chances = torch.stack([values.clamp(min=0), 1 - values.abs(), (-values).clamp(min=0)], dim=-1)
+    log_chances = logits.float().view(*values.shape, 3).log_softmax(dim=-1)
+    return -(chances * log_chances).sum(dim=-1).mean()
+
+
+@torch.no_grad()
+def measures(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str, float]:
+    """What people want to know of a network's answers for some positions."""
+    logits, acts = policy_logits(outputs, batch), batch.policies.sum(dim=2) > 0
+    logits, target = logits[acts], batch.policies[acts]
+    best = target.argmax(dim=1, keepdim=True)
+    ranks = logits.topk(min(3, logits.shape[1]), dim=1).indices
+    values, wanted = per_player(outputs["values"]).flatten().double(), batch.values.flatten().double()
+    spread = wanted.var(unbiased=False)
+    explained = 1 - (wanted - values).var(unbiased=False) / spread if spread > 0 else torch.zeros(())
+    both = torch.stack([values, wanted])
+    varies = values.var(unbiased=False) > 0 and spread > 0
+    return {
+        "entropy": float(-(logits.exp() * logits).sum(dim=1).mean()),
+        "target_entropy": float(-(target * target.clamp(min=1e-12).log()).sum(dim=1).mean()),
+        "top1": float((ranks[:, :1] == best).any(dim=1).double().mean()),
+        "top3": float((ranks == best).any(dim=1).double().mean()),
+        "value_correlation": float(torch.corrcoef(both)[0, 1]) if varies else 0.0,
+        "explained_variance": float(explained),
+    }

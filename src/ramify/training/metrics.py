@@ -1,0 +1,70 @@
+"""Figures of a run: kept in a file of JSON lines, and handed to whoever else wants them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from ramify.networks.files import write_atomically
+
+Kind = Literal["step", "iteration"]
+Sink = Callable[[Kind, int, Mapping[str, float]], None]
+
+
+class Metrics:
+    """Writes figures to a file and to sinks. Opened again for a run that goes on from an earlier step, it forgets what
+    came after that step, so that the file tells of one unbroken run."""
+
+    def __init__(self, path: Path, sinks: tuple[Sink, ...] = (), step: int = 0, iteration: int = 0) -> None:
+        self.path, self.sinks = path, sinks
+        kept = [
+            line
+            for line in read_metrics(path)
+            if line[line["kind"]] <= {"step": step, "iteration": iteration}[line["kind"]]
+        ]
+        write_atomically(path, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        self._file = path.open("a", encoding="utf-8")
+
+    def add(self, kind: Kind, number: int, figures: Mapping[str, float]) -> None:
+        self._file.write(json.dumps({"kind": kind, kind: number, **figures}) + "\n")
+        for sink in self.sinks:
+            sink(kind, number, figures)
+
+    def flush(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
+    """The lines of a file of figures; one that was being written when a process died is left out."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                return
+
+
+def tensorboard(folder: str | os.PathLike[str]) -> Sink:
+    """A sink that writes TensorBoard's files; needs the package tensorboard."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ImportError("TensorBoard's files need its package: pip install tensorboard") from None
+    writer: Any = SummaryWriter(os.fspath(folder))
+
+    def sink(kind: Kind, number: int, figures: Mapping[str, float]) -> None:
+        for name, value in figures.items():
+            writer.add_scalar(f"{kind}/{name}", value, number)
+        if kind == "iteration":
+            writer.flush()
+
+    return sink

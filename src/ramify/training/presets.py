@@ -1,0 +1,79 @@
+"""Configs by name and from YAML files, with overrides."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from ramify.search.settings import SettingsError
+from ramify.training.config import TrainConfig
+
+
+def presets() -> list[str]:
+    """The names of the configs that come with the package."""
+    folder = resources.files("ramify.training") / "presets"
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) -> TrainConfig:
+    """The config of a preset or a YAML file. Overrides have dotted names, such as ``loop.iterations``."""
+    return TrainConfig(**overridden(read_yaml(source), overrides or {}))
+
+
+def read_yaml(source: str | Path) -> dict[str, Any]:
+    """The settings of a preset or a file, as plain data."""
+    import yaml
+
+    path = Path(source)
+    if str(source) in presets():
+        text = (resources.files("ramify.training") / "presets" / f"{source}.yaml").read_text(encoding="utf-8")
+    elif path.is_file():
+        text = path.read_text(encoding="utf-8")
+    else:
+        close = difflib.get_close_matches(str(source), presets(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise FileNotFoundError(f"there is no preset or file {str(source)!r}{hint} Presets: {', '.join(presets())}")
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{source} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(data, dict):
+        raise SettingsError(f"{source} must have settings (name: value) on its first level")
+    return data
+
+
+def overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the settings with some changed."""
+    result: dict[str, Any] = dict(data)
+    for dotted, value in overrides.items():
+        name, _, rest = dotted.partition(".")
+        if not rest:
+            result[name] = value
+            continue
+        inner = result.get(name, {})
+        if not isinstance(inner, Mapping):
+            raise SettingsError(f"training setting {name} is {inner!r}: it has no setting {rest!r} within")
+        result[name] = overridden(inner, {rest: value})
+    return result
+
+
+def as_yaml(config: TrainConfig, only_changed: bool = False) -> str:
+    """The config as a file that ``load_config`` reads."""
+    import yaml
+
+    text: str = yaml.safe_dump(config.model_dump(mode="json", exclude_defaults=only_changed), sort_keys=False)
+    return text
+
+
+def flat(config: Mapping[str, Any], prefix: str = "") -> Sequence[tuple[str, Any]]:
+    """Settings by their dotted names."""
+    items: list[tuple[str, Any]] = []
+    for name, value in config.items():
+        if isinstance(value, Mapping) and name != "params":
+            items += flat(value, f"{prefix}{name}.")
+        else:
+            items.append((prefix + name, value))
+    return items

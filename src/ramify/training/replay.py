@@ -1,0 +1,128 @@
+"""The positions that batches are drawn from: the latest of the run's own, and those of other records beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ramify.evaluators.symmetries import distinct
+from ramify.games import Game
+from ramify.training.config import TargetConfig, WindowConfig
+from ramify.training.samples import Samples
+
+
+@dataclass(frozen=True)
+class TrainingBatch:
+    """Rows for one step, on the device; see Samples."""
+
+    observations: Tensor
+    policies: Tensor
+    legal: Tensor
+    values: Tensor
+    scores: Tensor
+    owners: Tensor
+
+
+class Replay:
+    """A window over the latest positions of one game, on the device that trains.
+
+    Rows are drawn with repetition, by number of the draw: the same window and the same numbers give the same batch,
+    whatever was drawn before.
+    """
+
+    def __init__(self, game: Game, window: WindowConfig, targets: TargetConfig, device: torch.device) -> None:
+        self.game, self.window, self.targets, self.device = game, window, targets, device
+        self.total = 0  # positions ever added
+        self._parts: list[dict[str, Tensor]] = []  # as they were added, oldest first
+        self._window: dict[str, Tensor] | None = None  # all of them as one, until something is added
+        self._cumulated: NDArray[np.float64] = np.zeros(0)
+        self._games: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._symmetries = _Maps(game, device) if targets.augment else None
+
+    def __len__(self) -> int:
+        return sum(len(part["games"]) for part in self._parts)
+
+    def add(self, samples: Samples, total: int | None = None) -> None:
+        """Append positions and forget those that fall out of the window. ``total``: how many there ever were."""
+        self.total = self.total + len(samples) if total is None else total
+        if len(samples):
+            self._parts.append({name: torch.from_numpy(array).to(self.device) for name, array in vars(samples).items()})
+        surplus = len(self) - self.window.positions(self.total)
+        while surplus > 0:
+            first = self._parts.pop(0)
+            count = len(first["games"])
+            if count > surplus:
+                self._parts.insert(0, {name: tensor[surplus:] for name, tensor in first.items()})
+            surplus -= count
+        self._window = None
+
+    def _whole(self) -> dict[str, Tensor]:
+        """The window as one, with what drawing needs; made anew only after it has changed."""
+        if self._window is None:
+            names = self._parts[0]
+            self._window = {name: torch.cat([part[name] for part in self._parts]) for name in names}
+            self._games = self._window.pop("games").cpu().numpy()
+            surprise = self._window.pop("surprise").cpu().numpy().astype(np.float64)
+            relative = surprise / surprise.mean() if surprise.any() else np.ones_like(surprise)
+            self._cumulated = np.cumsum(1 - self.targets.surprise + self.targets.surprise * relative)
+        return self._window
+
+    @property
+    def mean_age(self) -> float:
+        """How many games ago a position of the window was played, on average."""
+        self._whole()
+        return float((self._games[-1] - self._games).mean())
+
+    def draw(self, rows: int, key: tuple[int, ...]) -> TrainingBatch:
+        """So many rows; which ones follows from the key and the window."""
+        self._whole()
+        rng = np.random.default_rng(key)
+        places = np.searchsorted(self._cumulated, rng.random(rows) * self._cumulated[-1], side="right")
+        places = np.minimum(places, len(self._cumulated) - 1)
+        return self._rows(places, None if self._symmetries is None else rng.integers(len(self._symmetries), size=rows))
+
+    def newest(self, rows: int) -> TrainingBatch:
+        """The positions added last, as they are."""
+        self._whole()
+        return self._rows(np.arange(max(0, len(self._games) - rows), len(self._games)), None)
+
+    def _rows(self, places: NDArray[Any], which: NDArray[Any] | None) -> TrainingBatch:
+        index = torch.from_numpy(places).to(self.device)
+        found = {name: tensor[index] for name, tensor in self._whole().items()}
+        if which is not None and self._symmetries is not None:
+            found = self._symmetries.turned(found, torch.from_numpy(which).to(self.device))
+        return TrainingBatch(**found)
+
+
+class _Maps:
+    """A game's symmetries as index tensors."""
+
+    def __init__(self, game: Game, device: torch.device) -> None:
+        maps = distinct(game)
+        observation = np.stack([symmetry.observation for symmetry in maps]).astype(np.int64)
+        self.observation = torch.from_numpy(observation).to(device)
+        inverse = np.argsort(np.stack([symmetry.actions for symmetry in maps]), axis=1).astype(np.int64)
+        self.inverse = torch.from_numpy(inverse).to(device)
+
+    def __len__(self) -> int:
+        return len(self.observation)
+
+    def turned(self, rows: dict[str, Tensor], which: Tensor) -> dict[str, Tensor]:
+        """Each row under the symmetry of that number."""
+        shape = rows["observations"].shape
+        observations = rows["observations"].flatten(1).gather(1, self.observation[which]).view(shape)
+        inverse = self.inverse[which].unsqueeze(1).expand_as(rows["policies"])
+        result = {
+            **rows,
+            "observations": observations,
+            "policies": rows["policies"].gather(2, inverse),
+            "legal": rows["legal"].gather(2, inverse),
+        }
+        if cells := rows["owners"].shape[1]:  # lie as the first plane does
+            result["owners"] = rows["owners"].gather(1, self.observation[which][:, :cells])
+        return result

@@ -1,0 +1,348 @@
+"""A training run in a folder: what taking turns and overlapping have in common, and choosing between them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ramify.games import Game
+from ramify.games import make as make_game
+from ramify.networks import GameNetwork, Network, load, make, network_id
+from ramify.search.config import SearchConfig
+from ramify.selfplay.config import PlayConfig
+from ramify.selfplay.play import SelfPlay
+from ramify.selfplay.records import GameRecord, read_folder
+from ramify.training.checkpoints import latest, read_checkpoint, write_checkpoint
+from ramify.training.config import TrainConfig
+from ramify.training.learner import Learner
+from ramify.training.metrics import Metrics, Sink
+from ramify.training.presets import as_yaml, load_config
+from ramify.training.replay import Replay, TrainingBatch
+from ramify.training.samples import Samples, make_samples
+
+logger = logging.getLogger("ramify")
+
+JUDGED = 2048  # newest positions on which a network is judged before it learns from them
+FLUSH_STEPS = 50  # steps between two looks at the losses, which lie on the device
+
+
+@dataclass
+class Status:
+    """How a run stands, for whoever shows it."""
+
+    phase: str = "starting"
+    iteration: int = 0
+    iterations: int = 0
+    step: int = 0
+    share: float = 0.0  # of the phase that is done
+    seconds: float = 0.0
+    figures: dict[str, float] = field(default_factory=dict)
+    history: list[dict[str, float]] = field(default_factory=list)  # of iterations
+
+
+Show = Callable[[Status], None]
+
+
+class Training:
+    """One run: its network, positions, figures and checkpoints. ``train`` makes it go."""
+
+    def __init__(
+        self, config: TrainConfig, folder: Path, sinks: tuple[Sink, ...] = (), show: Show | None = None
+    ) -> None:
+        self.config, self.folder, self._show = config, folder, show
+        self.device = torch.device(config.loop.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.game = make_game(config.game, **config.params)
+        if self.device.type == "cpu":
+            torch.set_num_threads(config.loop.threads)
+        module = start_network(config, self.game)
+        self.players = 2 if module.config.per_player else 1
+        self.owners = "ownership" in module.config.heads
+        self.learner = Learner(module, config.optimizer, config.losses, self.device)
+        self.replay = Replay(self.game, config.window, config.targets, self.device)
+        self.sources = [self._source(source.folder) for source in config.sources]
+        self.iteration = self.steps_in_iteration = 0
+        self.before = 0.0  # seconds of earlier sessions of this run
+        self.started = time.perf_counter()
+        self.status = Status(iterations=config.loop.iterations)
+        self.judged: dict[str, float] = {}  # of this iteration, before it was trained on
+        self._restore()
+        self.metrics = Metrics(folder / "metrics.jsonl", sinks, self.learner.steps, self.iteration)
+        self._waiting: list[tuple[int, float, dict[str, torch.Tensor]]] = []
+        if self.learner.steps == 0 and self.iteration == 0:
+            self.checkpoint()
+
+    # Where things are.
+
+    @property
+    def games_folder(self) -> Path:
+        return self.folder / "games"
+
+    @property
+    def seconds(self) -> float:
+        """Time this run has taken, earlier sessions included."""
+        return self.before + time.perf_counter() - self.started
+
+    @property
+    def out_of_time(self) -> bool:
+        limit = self.config.loop.max_seconds
+        return limit is not None and self.seconds >= limit
+
+    def progress(self, share: float) -> float:
+        """The share of the run that is over, by its games or by its time."""
+        limit = self.config.loop.max_seconds
+        return share if limit is None else max(share, self.seconds / limit)
+
+    # Positions.
+
+    def samples(self, records: list[GameRecord]) -> Samples:
+        """What the network learns from these games."""
+        config = self.config
+        return make_samples(self.game, records, config.search, config.targets, self.players, self.owners)
+
+    def _source(self, folder: str) -> Replay:
+        """The positions of other records, of this game, possibly of another size."""
+        lots, game = [], self.game
+        for header, records in read_folder(folder):
+            if header["game"] != self.config.game:
+                raise ValueError(f"the games in {folder} are of {header['game']}, not of {self.config.game}")
+            game = make_game(header["game"], **header["params"])
+            search = SearchConfig(**header["search"])
+            lots.append(make_samples(game, records, search, self.config.targets, self.players, self.owners))
+        if not any(map(len, lots)):
+            raise ValueError(f"no positions to learn from in {folder}")
+        window = self.config.window.replace(size=sum(map(len, lots)), growing=False)
+        replay = Replay(game, window, self.config.targets, self.device)
+        for lot in lots:
+            replay.add(lot)
+        return replay
+
+    def draw(self) -> TrainingBatch:
+        """The batch of the next step: of the run's own positions or, as often as their weights say, of a source's."""
+        seed, step = self.config.seed, self.learner.steps
+        weights = np.array([1.0, *(source.weight for source in self.config.sources)])
+        chosen = int(np.random.default_rng((seed, step, 1)).choice(len(weights), p=weights / weights.sum()))
+        replay = ([self.replay, *self.sources])[chosen]
+        return replay.draw(self.config.loop.batch, (seed, step, 2))
+
+    # Steps and figures.
+
+    def train_step(self, share: float) -> None:
+        """One step, when so much of the run's games is done; its losses are written down a little later."""
+        batch = self.draw()
+        progress = self.progress(share)
+        rate = self.learner.rate(progress)
+        found = self.learner.step(batch, progress)
+        self._waiting.append((self.learner.steps, rate, found))
+        if len(self._waiting) >= FLUSH_STEPS:
+            self.flush_steps()
+
+    def flush_steps(self) -> None:
+        """Write down the losses of the steps since the last time."""
+        if not self._waiting:
+            return
+        names = list(self._waiting[0][2])
+        table = torch.stack(
+            [torch.stack([found[name].float() for name in names]) for _, _, found in self._waiting]
+        ).cpu()
+        for (step, rate, _), row in zip(self._waiting, table.tolist(), strict=True):
+            figures = {**dict(zip(names, row, strict=True)), "learning_rate": rate}
+            if not all(np.isfinite(row)):
+                raise FloatingPointError(
+                    f"the loss at step {step} is {figures}: training has come apart; lower the rate"
+                )
+            self.metrics.add("step", step, figures)
+        self._waiting.clear()
+        self.show(step=self.learner.steps, figures=figures)
+
+    def end_iteration(self, figures: Mapping[str, float]) -> None:
+        """Write down an iteration and keep its network."""
+        self.flush_steps()
+        self.iteration += 1
+        self.steps_in_iteration = 0
+        made = {"seconds": self.seconds, "step": self.learner.steps, "positions": self.replay.total}
+        made |= {"replay_age": self.replay.mean_age, **self.judged, **figures}
+        self.metrics.add("iteration", self.iteration, made)
+        self.status.history.append(dict(made))
+        self.checkpoint()
+        self.show(iteration=self.iteration, figures=made)
+
+    def judge(self, rows: int) -> None:
+        """See how the network does on the newest positions, before it has learnt from them."""
+        batch = self.replay.newest(max(1, min(rows, JUDGED)))
+        self.judged = {f"new_{name}": value for name, value in self.learner.judge(batch).items()}
+
+    def show(self, **changes: Any) -> None:
+        for name, value in changes.items():
+            setattr(self.status, name, value)
+        self.status.seconds = self.seconds
+        if self._show is not None:
+            self._show(self.status)
+
+    # Checkpoints.
+
+    def checkpoint(self, partial: bool = False) -> None:
+        """Keep everything; ``partial``: in the middle of an iteration."""
+        self.metrics.flush() if hasattr(self, "metrics") else None
+        progress = {
+            "iteration": self.iteration,
+            "steps": self.learner.steps,
+            "steps_in_iteration": self.steps_in_iteration,
+            "seconds": self.seconds,
+            "judged": self.judged,
+            "network_id": network_id(self.learner.playing),
+            **origin(),
+        }
+        folder = self.folder / ("partial" if partial else "checkpoints")
+        write_checkpoint(
+            folder,
+            self.learner.steps if partial else self.iteration,
+            self.learner.playing,
+            self.learner.tensors(),
+            progress,
+            {"config.yaml": as_yaml(self.config)},
+            1 if partial else self.config.loop.keep,
+        )
+
+    def _restore(self) -> None:
+        """Go on from the newest checkpoint, if there is one."""
+        found = [path for name in ("checkpoints", "partial") if (path := latest(self.folder / name)) is not None]
+        states = [read_checkpoint(path) for path in found]
+        if not states:
+            return
+        tensors, progress = max(states, key=lambda state: state[1]["steps"])
+        self.learner.restore(tensors, progress["steps"])
+        self.iteration, self.steps_in_iteration = progress["iteration"], progress["steps_in_iteration"]
+        self.before, self.judged = progress["seconds"], progress["judged"]
+
+
+def start_network(config: TrainConfig, game: Game) -> GameNetwork:
+    """The network a run begins with: a fresh one, or a saved one."""
+    if config.start is not None:
+        return load(config.start, game)
+    return make(game, config.network, seed=config.seed)
+
+
+def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.device) -> Any:
+    """What runs the network in self-play. Batches are large there, for which torch is the faster one on a CPU too."""
+    loop = config.loop
+    if loop.evaluator == "onnx" or (loop.exact and loop.evaluator == "auto"):
+        from ramify.evaluators.onnx import Onnx
+
+        return Onnx(module, threads=loop.threads)
+    if loop.exact:
+        raise ValueError("torch rounds by a row's place in its batch: an exact run needs evaluator=onnx")
+    return Network(module, device, threads=loop.threads, compile=loop.compile and device.type == "cuda")
+
+
+def self_play(config: TrainConfig, game: Game, evaluator: Any, first: int, games: int | None) -> SelfPlay:
+    """The games of a run from a number on."""
+    loop = config.loop
+    places = loop.places if games is None else min(loop.places, games)
+    fixed = (loop.places + 1) // 2 * config.search.batch if loop.exact else None
+    return SelfPlay(
+        game,
+        evaluator,
+        config.search,
+        PlayConfig(**config.play.model_dump()),
+        games=games,
+        places=places,
+        threads=loop.threads,
+        seed=config.seed,
+        first=first,
+        fixed_batches=fixed,
+    )
+
+
+def game_figures(games: list[GameRecord]) -> dict[str, float]:
+    """What some games were like."""
+    count = max(len(games), 1)
+    return {
+        "games": float(len(games)),
+        "game_length": sum(len(game.moves) for game in games) / count,
+        "draws": sum(bool(game.returns[0] == game.returns[1]) for game in games) / count,
+        "first_wins": sum(bool(game.returns[0] > game.returns[1]) for game in games) / count,
+    }
+
+
+def origin() -> dict[str, str]:
+    """Where a checkpoint was made: version, commit, machine."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        known = version("ramify")
+    except PackageNotFoundError:
+        known = "unknown"
+    return {"ramify": known, "commit": _commit(), "python": platform.python_version(), "torch": torch.__version__}
+
+
+def _commit() -> str:
+    """The commit of the source tree, where the package is one."""
+    here = Path(__file__).resolve().parent
+    try:
+        found = subprocess.run(
+            ["git", "-C", os.fspath(here), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False
+        )
+    except OSError:
+        return "unknown"
+    return found.stdout.strip() or "unknown"
+
+
+def train(
+    config: TrainConfig | str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *,
+    sinks: tuple[Sink, ...] = (),
+    show: Show | None = None,
+) -> Path:
+    """Train, or go on with a run that was stopped, in a folder; returns the folder of the last checkpoint.
+
+    Ctrl-C ends a run with everything kept: the same call goes on where it was. A folder belongs to one config: another
+    one is an error, except for ``loop``, which says how long, how many and with what.
+    """
+    from ramify.training.alternate import take_turns
+    from ramify.training.overlap import play_meanwhile
+
+    chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
+    place = Path(folder)
+    claim(chosen, place)
+    training = Training(chosen, place, sinks, show)
+    overlap = training.device.type == "cuda" if chosen.loop.overlap is None else chosen.loop.overlap
+    try:
+        (play_meanwhile if overlap and not chosen.loop.exact else take_turns)(training)
+    except KeyboardInterrupt:
+        training.flush_steps()
+        training.checkpoint(partial=True)
+        raise
+    finally:
+        training.metrics.close()
+    found = latest(place / "checkpoints")
+    assert found is not None
+    return found
+
+
+def claim(config: TrainConfig, folder: Path) -> None:
+    """Write the config into the run's folder, or find that it is the one of the run there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "config.yaml"
+    if file.exists():
+        known = load_config(file)
+        if differing := [
+            name
+            for name in TrainConfig.model_fields
+            if name != "loop" and getattr(known, name) != getattr(config, name)
+        ]:
+            raise ValueError(
+                f"{folder} has a run with other settings of {', '.join(differing)}: "
+                "give the same ones to go on with it, or another folder"
+            )
+    file.write_text(as_yaml(config), encoding="utf-8")

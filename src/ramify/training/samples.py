@@ -1,0 +1,178 @@
+"""From records of games to what a network learns from: one row per recorded position, seen by who acts in it.
+
+Everything is in the viewer's order, as networks give it: the acting player first, player 0 where both act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.games import Game, State
+from ramify.search.config import SearchConfig
+from ramify.search.policies import outcome_weights
+from ramify.selfplay.records import FoundBySearch, GameRecord, Move
+from ramify.training.config import TargetConfig
+
+# Games whose first two planes are the viewer's cells and the other player's: who owns a cell at the end is known.
+OWNED = ("hex", "connect_four", "tictactoe")
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Positions to learn from. ``players`` is 1 where a network answers for the viewer alone, else 2."""
+
+    observations: NDArray[np.float32]  # [n, *observation_shape]
+    policies: NDArray[np.float32]  # [n, players, num_actions]; zeros for a player who does not act
+    legal: NDArray[np.bool_]  # [n, players, num_actions]
+    values: NDArray[np.float32]  # [n, players]: rewards still to come
+    scores: NDArray[np.float32]  # [n]: the whole game's returns, the viewer's less the other's
+    owners: NDArray[np.int8]  # [n, cells]: 1 the viewer's at the end, -1 the other's; no cells where unknown
+    surprise: NDArray[np.float32]  # [n]: what the policy target tells beyond the prior, in nats
+    games: NDArray[np.int64]  # [n]: number of the game
+
+    def __len__(self) -> int:
+        return len(self.games)
+
+
+def join(parts: Sequence[Samples]) -> Samples:
+    """Several lots as one."""
+    return Samples(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Samples)))
+
+
+def make_samples(
+    game: Game, records: Iterable[GameRecord], search: SearchConfig, targets: TargetConfig, players: int, owners: bool
+) -> Samples:
+    """The recorded positions of some games, in the order of the games' numbers."""
+    parts = [game_samples(game, record, search, targets, players, owners) for record in sorted(records, key=_number)]
+    found = [part for part in parts if part is not None]
+    return join(found) if found else empty(game, players, owners)
+
+
+def _number(record: GameRecord) -> int:
+    return record.number
+
+
+def empty(game: Game, players: int, owners: bool) -> Samples:
+    """No positions at all."""
+    actions = (0, players, game.num_actions)
+    return Samples(
+        np.zeros((0, *game.observation_shape), np.float32),
+        np.zeros(actions, np.float32),
+        np.zeros(actions, np.bool_),
+        np.zeros((0, players), np.float32),
+        np.zeros(0, np.float32),
+        np.zeros((0, cells(game) if owners else 0), np.int8),
+        np.zeros(0, np.float32),
+        np.zeros(0, np.int64),
+    )
+
+
+def cells(game: Game) -> int:
+    """How many cells an observation's planes have."""
+    if game.name not in OWNED:
+        raise ValueError(f"who owns a cell at the end is not known in {game.name}, only in {', '.join(OWNED)}")
+    return int(np.prod(game.observation_shape[1:]))
+
+
+def game_samples(
+    game: Game, record: GameRecord, search: SearchConfig, targets: TargetConfig, players: int, owners: bool
+) -> Samples | None:
+    """The recorded positions of one game; None where it has none."""
+    states, rewards = replay(game, record)
+    values = value_targets(record, rewards, targets, search.discount)
+    count = sum(move.found is not None for move in record.moves)
+    if not count:
+        return None
+    made = Samples(
+        np.empty((count, *game.observation_shape), np.float32),
+        np.zeros((count, players, game.num_actions), np.float32),
+        np.zeros((count, players, game.num_actions), np.bool_),
+        np.empty((count, players), np.float32),
+        np.empty(count, np.float32),
+        np.zeros((count, cells(game) if owners else 0), np.int8),
+        np.zeros(count, np.float32),
+        np.full(count, record.number, np.int64),
+    )
+    row = 0
+    for number, (state, move) in enumerate(zip(states, record.moves, strict=False)):
+        if move.found is None:
+            continue
+        order = (move.acting[0], 1 - move.acting[0])[:players]
+        made.observations[row] = state.observation(move.acting[0])
+        made.values[row] = values[number, list(order)]
+        made.scores[row] = record.returns[order[0]] - record.returns[1 - order[0]]
+        if owners:
+            made.owners[row] = final_owners(states[-1], order[0])
+        fill_policies(made, row, state, move, move.found, order, search, targets)
+        row += 1
+    return made
+
+
+def fill_policies(
+    made: Samples,
+    row: int,
+    state: State,
+    move: Move,
+    found: FoundBySearch,
+    order: tuple[int, ...],
+    search: SearchConfig,
+    targets: TargetConfig,
+) -> None:
+    """Write the policy targets of those who act, what was legal, and how surprising the search was."""
+    root = found.root(search)
+    for place, player in enumerate(order):
+        if player not in move.acting:
+            continue
+        weights = outcome_weights(root, player, targets.policy)
+        total = weights.sum()
+        share = weights / total if total > 0 else found.priors[player].astype(np.float64)
+        made.policies[row, place, found.outcomes[player]] = share
+        made.legal[row, place, state.legal_actions(player)] = True
+        told = share > 0
+        prior = np.maximum(found.priors[player][told], 1e-9)
+        made.surprise[row] += max(0.0, float((share[told] * np.log(share[told] / prior)).sum()))
+
+
+def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.float64]]:
+    """Every position, the last one too, and the rewards [moves, 2]; those by resignation come with the last move."""
+    state = game.initial_state(seed=record.seed)
+    states, rewards = [state.copy()], np.zeros((len(record.moves), 2))
+    for number, move in enumerate(record.moves):
+        rewards[number] = state.apply(*move.actions)
+        states.append(state.copy())
+    if len(rewards):
+        rewards[-1] += record.returns - rewards.sum(axis=0)
+    return states, rewards
+
+
+def value_targets(
+    record: GameRecord, rewards: NDArray[np.float64], targets: TargetConfig, discount: float
+) -> NDArray[np.float64]:
+    """What each position is worth to each player, [moves, 2], mixed as the targets say."""
+    moves = record.moves
+    found = [None if move.found is None else move.found.value.astype(np.float64) for move in moves]
+    # A game that was cut short says nothing of what was still to come: the last search does.
+    last = next((value for value in reversed(found) if value is not None), np.zeros(2)) if record.cut else np.zeros(2)
+    fade = 1 - 1 / max(targets.short_moves, 1.0)
+    values = np.zeros((len(moves), 2))
+    to_come = short = last
+    for number in range(len(moves) - 1, -1, -1):
+        to_come = rewards[number] + discount * to_come
+        ahead, root = rewards[number] + discount * short, found[number]
+        short = ahead if root is None else (1 - fade) * root + fade * ahead
+        root = to_come if root is None else root
+        own = 1 - targets.root_share - targets.short_share
+        values[number] = own * to_come + targets.root_share * root + targets.short_share * short
+    return values
+
+
+def final_owners(state: State, viewer: int) -> NDArray[np.int8]:
+    """Who owns each cell at the end: 1 the viewer, -1 the other."""
+    planes: NDArray[Any] = state.observation(viewer)[:2].reshape(2, -1)
+    owners: NDArray[np.int8] = (planes[0] - planes[1]).astype(np.int8)
+    return owners

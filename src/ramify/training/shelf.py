@@ -1,0 +1,48 @@
+"""The games of a run, as they come to lie on disk."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from ramify.selfplay.records import DamagedShard, GameRecord, read_shard, shards
+
+logger = logging.getLogger("ramify")
+
+
+class Shelf:
+    """Reads every shard of a folder once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._seen: set[str] = set()
+
+    def unread(self) -> list[Path]:
+        """Shards that came since the last call."""
+        found = [path for path in shards(self.folder) if path.name not in self._seen]
+        self._seen.update(path.name for path in found)
+        return found
+
+    def fresh(self) -> list[GameRecord]:
+        """The games of those shards; damaged ones are reported and left out."""
+        games: list[GameRecord] = []
+        for path in self.unread():
+            try:
+                games += read_shard(path)[1]
+            except (DamagedShard, OSError) as damage:
+                logger.warning("skipped: %s", damage)
+        return games
+
+
+def missing(first: int, count: int, have: Iterable[int]) -> list[tuple[int, int]]:
+    """(first, count) of every unbroken row of numbers that are not there."""
+    there, rows = set(have), list[tuple[int, int]]()
+    for number in range(first, first + count):
+        if number in there:
+            continue
+        if rows and sum(rows[-1]) == number:
+            rows[-1] = (rows[-1][0], rows[-1][1] + 1)
+        else:
+            rows.append((number, 1))
+    return rows
