@@ -13,7 +13,16 @@ from ramify import _core
 from ramify.evaluators.outputs import exchanged
 from ramify.games import Game
 from ramify.games.seeds import checked_seed
-from ramify.search.batch import Batch, Evaluation, Evaluator, NativeEvaluator, per_player
+from ramify.search.batch import (
+    Arrays,
+    Batch,
+    Evaluation,
+    Evaluator,
+    NativeEvaluator,
+    first_rows,
+    new_arrays,
+    per_player,
+)
 from ramify.search.config import SearchConfig
 from ramify.search.result import SearchResult
 from ramify.selfplay.config import PlayConfig
@@ -101,14 +110,9 @@ class SelfPlay:
         self.waited = self.gathered = self.absorbed = self.submitted = 0.0  # seconds of the loop: where they went
         self.started = time.perf_counter()
 
-    def _new_arrays(self, rows: int) -> dict[str, Any]:
-        arrays: dict[str, Any] = {
-            "observations": np.zeros((rows, *self.game.observation_shape), np.float32),
-            "acting": np.zeros((rows, 2), np.uint8),
-            "keys": np.zeros(rows, np.uint64),
-        }
-        if getattr(self.evaluator, "needs_legal", True):
-            arrays["legal"] = np.zeros((rows, 2, self.game.num_actions), np.uint8)
+    def _new_arrays(self, rows: int) -> Arrays:
+        needs_legal = getattr(self.evaluator, "needs_legal", True)
+        arrays = new_arrays(rows, self.game.observation_shape, self.game.num_actions, needs_legal)
         prepare = getattr(self.evaluator, "prepare_arrays", None)  # memory of its own, such as pinned
         return prepare(arrays) if prepare is not None else arrays
 
@@ -160,7 +164,7 @@ class SelfPlay:
     def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
         start = time.perf_counter()
         try:
-            return self._send(executor, self._batch(half, rows), rows)
+            return self._send(executor, first_rows(self._arrays[half], self._fixed or rows), rows)
         finally:
             self.submitted += time.perf_counter() - start
 
@@ -203,14 +207,6 @@ class SelfPlay:
         chosen = result.action(temperature, rng, self.play.acting)
         first, second = chosen if len(result.acting) == 2 else (chosen, chosen)
         self._pool.answer(place, first if 0 in result.acting else -1, second if 1 in result.acting else -1)
-
-    def _batch(self, half: int, rows: int) -> Batch:
-        arrays = self._arrays[half]
-        rows = self._fixed or rows
-        legal = arrays["legal"][:rows].view(np.bool_) if "legal" in arrays else np.zeros((rows, 2, 0), np.bool_)
-        return Batch(
-            arrays["observations"][:rows], legal, arrays["acting"][:rows].view(np.bool_), arrays["keys"][:rows]
-        )
 
     def _evaluate(self, batch: Batch, rows: int) -> Rows:
         start = time.perf_counter()
