@@ -7,8 +7,6 @@ import numpy as np
 
 import ramify as rf
 
-SIZES = (1, 8, 64, 512)  # XLA compiles once for every shape: few shapes, padded up
-
 
 def random_weights(inputs, hidden, actions, seed=0):
     """Two layers, untrained; the last column of the second is the value."""
@@ -30,7 +28,8 @@ def make_evaluator(weights):
 
     def evaluate(batch):
         rows = len(batch)
-        padded = np.zeros((next(size for size in SIZES if size >= rows), *batch.observations.shape[1:]), np.float32)
+        size = 1 << (rows - 1).bit_length()  # XLA compiles once for every shape: few shapes, padded up
+        padded = np.zeros((size, *batch.observations.shape[1:]), np.float32)
         padded[:rows] = batch.observations
         logits, values = forward(weights, padded)
         return np.asarray(logits)[:rows], np.asarray(values)[:rows]

@@ -65,13 +65,6 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
   return std::make_unique<BoundPool>(BoundPool{std::move(pool), std::move(game), python});
 }
 
-// Logits are float32, or bfloat16 as uint16.
-LogitRow logit_row(nb::handle given) {
-  Rows<const std::uint16_t> half;
-  if (nb::try_cast(given, half, false)) return {nullptr, half.data()};
-  return {nb::cast<Rows<const float>>(given, false).data(), nullptr};
-}
-
 nb::dict to_python(const Pool::Counts& c) {
   nb::dict d;
   d["games"] = c.games;
@@ -97,7 +90,7 @@ void bind_pool(nb::module_& m) {
            }, "half"_a, "batch"_a, nb::sig("def gather(self, half: int, batch: dict[str, Any]) -> int"),
            "Play on in one half until every game awaits an evaluation; write the rows and say how many.")
       .def("absorb", [](BoundPool& p, int half, const nb::object& logits, Rows<const float> values) {
-             const EvaluationView view{logit_row(logits), values.data(), nullptr, values.ndim() == 2};
+             const EvaluationView view = to_view(logits, values);
              const MaybeRelease release(p.python);
              p.pool->absorb(half, view);
            }, "half"_a, "logits"_a, "values"_a,

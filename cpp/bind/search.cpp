@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <limits>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/thread_pool.hpp"
@@ -92,9 +92,9 @@ nb::dict to_python(const SearchStats& s) {
   return d;
 }
 
-void absorb(BoundSearch& self, Rows<const float> logits, Rows<const float> values, int row,
+void absorb(BoundSearch& self, const nb::object& logits, Rows<const float> values, int row,
             std::optional<Rows<const float>> rewards) {
-  const EvaluationView view{{logits.data(), nullptr}, values.data(), rewards ? rewards->data() : nullptr};
+  const EvaluationView view = to_view(logits, values, rewards);
   const MaybeRelease release(self.search->needs_python());
   self.search->absorb(view, row);
 }
@@ -134,20 +134,19 @@ class Group {
                           const nb::dict& batch) {
     const std::vector<AnySearch*> list = pointers(searches);
     const BatchView view = to_view(batch);
-    std::vector<int> rows(list.size()), first(list.size());
+    std::vector<int> rows(list.size());
     const MaybeRelease release(any_python(list));
     share(list, [&](std::size_t i) { rows[i] = simulations[i] > 0 ? list[i]->collect(leaves, simulations[i]) : 0; });
-    for (std::size_t i = 1; i < list.size(); ++i) first[i] = first[i - 1] + rows[i - 1];
+    const std::vector<int> first = first_rows(rows);
     share(list, [&](std::size_t i) { if (rows[i]) list[i]->write(view, first[i]); });
     return rows;
   }
 
-  void absorb(const nb::list& searches, const std::vector<int>& rows, Rows<const float> logits,
+  void absorb(const nb::list& searches, const std::vector<int>& rows, const nb::object& logits,
               Rows<const float> values, std::optional<Rows<const float>> rewards) {
     const std::vector<AnySearch*> list = pointers(searches);
-    const EvaluationView view{{logits.data(), nullptr}, values.data(), rewards ? rewards->data() : nullptr};
-    std::vector<int> first(list.size());
-    for (std::size_t i = 1; i < list.size(); ++i) first[i] = first[i - 1] + rows[i - 1];
+    const EvaluationView view = to_view(logits, values, rewards);
+    const std::vector<int> first = first_rows(rows);
     const MaybeRelease release(any_python(list));
     share(list, [&](std::size_t i) { if (rows[i]) list[i]->absorb(view, first[i]); });
   }
@@ -173,6 +172,11 @@ class Group {
     std::vector<AnySearch*> list;
     for (nb::handle item : searches) list.push_back(nb::cast<BoundSearch&>(item).search.get());
     return list;
+  }
+  static std::vector<int> first_rows(const std::vector<int>& rows) {
+    std::vector<int> first(rows.size());
+    std::exclusive_scan(rows.begin(), rows.end(), first.begin(), 0);
+    return first;
   }
   static bool any_python(const std::vector<AnySearch*>& list) {
     for (const AnySearch* search : list)

@@ -47,6 +47,10 @@ nb::object array_of(const std::vector<T>& data, std::vector<std::size_t> shape =
 // Every setting must be there: Python's SearchConfig is the one place with defaults.
 Settings to_settings(const nb::dict& settings);
 BatchView to_view(const nb::dict& batch);
+// Logits are float32, or bfloat16 as uint16. Values say the form of both: [rows, 2], or [rows] of who acts. Views of
+// the caller's arrays.
+EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
+                       const std::optional<Rows<const float>>& rewards = std::nullopt);
 nb::dict to_python(const Report& report);
 std::unique_ptr<AnySearch> make_python_search(const nb::object& state, Settings settings);
 

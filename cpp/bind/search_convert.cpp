@@ -91,6 +91,20 @@ BatchView to_view(const nb::dict& batch) {
   return view;
 }
 
+EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
+                       const std::optional<Rows<const float>>& rewards) {
+  EvaluationView view;
+  Rows<const float> full;
+  Rows<const std::uint16_t> half;
+  if (nb::try_cast(logits, full, false)) view.logits.full = full.data();
+  else if (nb::try_cast(logits, half, false)) view.logits.half = half.data();
+  else throw nb::type_error("logits must be a contiguous array of float32, or of bfloat16 as uint16");
+  view.values = values.data();
+  view.rewards = rewards ? rewards->data() : nullptr;
+  view.per_player = values.ndim() == 2;
+  return view;
+}
+
 nb::dict to_python(const Report& r) {
   nb::dict d;
   d["acting"] = static_cast<int>(r.acting);

@@ -117,6 +117,7 @@ class AnySearch {
   virtual std::vector<Action> root_legal(int player) = 0;
   virtual Rewards play(Joint joint, bool keep) = 0;
   virtual SearchStats stats() const = 0;
+  virtual std::int64_t simulations() const = 0;  // of the stats, without the rest
   virtual Key root_key() const = 0;
   // Every position that it holds, as a pointer to its kind of Cursor.
   virtual void visit_cursors(const std::function<void(const void*)>& visit) const = 0;

@@ -33,7 +33,7 @@ NodeId Graph::create(int thread, Key key) {
     count_.fetch_sub(1, std::memory_order_relaxed);
     return 0;
   }
-  const NodeId id = allocators_[static_cast<std::size_t>(thread)].allocate(node_words());
+  const NodeId id = allocator(thread).allocate(node_words());
   Node* fresh = new (arena_.at<Node>(id)) Node{};
   fresh->key = key;
   if (extras_.proofs) new (&proof(*fresh)) Proof{};
@@ -41,20 +41,17 @@ NodeId Graph::create(int thread, Key key) {
   return id;
 }
 
-void Graph::give_words(int thread, Node& node) {
-  const std::uint32_t count = (acts(node.acting, 0) ? node.outcomes[0] : 0u) + (acts(node.acting, 1) ? node.outcomes[1] : 0u);
-  node.words = allocators_[static_cast<std::size_t>(thread)].allocate(count);
-}
+void Graph::give_words(int thread, Node& node) { node.words = allocator(thread).allocate(word_count(node)); }
 
 void Graph::add_parent(int thread, const Node& child, NodeId parent) {
-  const Offset link = allocators_[static_cast<std::size_t>(thread)].allocate(sizeof(ParentLink) / 4);
+  const Offset link = allocator(thread).allocate(sizeof(ParentLink) / 4);
   *arena_.at<ParentLink>(link) = {parent, proof(child).parents};
   proof(child).parents = link;
 }
 
 void Graph::give_strategies(int thread, Node& node) {
   const std::uint32_t size = strategy_words(node);
-  const Offset block = allocators_[static_cast<std::size_t>(thread)].allocate(size);
+  const Offset block = allocator(thread).allocate(size);
   std::fill_n(arena_.at<float>(block), size, 0.0f);
   mixing(node).block = block;
 }
@@ -79,9 +76,8 @@ void Graph::settle_next(Node& node) const {
 }
 
 void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded) {
-  Allocator& allocator = allocators_[static_cast<std::size_t>(thread)];
   const bool joint = node.joint();
-  const Offset block = allocator.allocate(Edges::words(capacity, rewarded, joint));
+  const Offset block = allocator(thread).allocate(Edges::words(capacity, rewarded, joint));
   const Edges to = Edges::of(arena_.at<std::uint32_t>(block), capacity, rewarded, joint);
   if (node.opened) {
     const Edges from = edges(node);
@@ -94,7 +90,7 @@ void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewa
       else if (rewarded) std::fill(to.reward[p], to.reward[p] + capacity, 0.0f);
     }
     if (joint) std::memcpy(to.pair, from.pair, bytes);
-    allocator.release(node.edges, Edges::words(edge_capacity(node.opened), node.rewarded, joint));
+    allocator(thread).release(node.edges, Edges::words(edge_capacity(node.opened), node.rewarded, joint));
   }
   node.edges = block;
   node.rewarded = rewarded;
@@ -135,9 +131,7 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
   to = from;
   if (from.words) {
     give_words(0, to);
-    const std::uint32_t count =
-        (acts(from.acting, 0) ? from.outcomes[0] : 0u) + (acts(from.acting, 1) ? from.outcomes[1] : 0u);
-    std::memcpy(arena_.at<std::uint32_t>(to.words), old.arena_.at<std::uint32_t>(from.words), count * 4);
+    std::memcpy(arena_.at<std::uint32_t>(to.words), old.arena_.at<std::uint32_t>(from.words), word_count(from) * 4);
   }
   std::memcpy(static_cast<void*>(&to + 1), &from + 1, (node_words() - kNodeWords) * 4);
   if (extras_.proofs) proof(to).parents = 0;

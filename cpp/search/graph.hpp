@@ -147,6 +147,7 @@ class Graph {
   std::uint32_t node_words() const {
     return kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0);
   }
+  Allocator& allocator(int thread) { return allocators_[static_cast<std::size_t>(thread)]; }
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
 

@@ -71,17 +71,13 @@ void Race::begin(const Settings& s, std::vector<Action> actions, const std::vect
 std::uint32_t Race::choose(const Settings& s, const Node& node, int player, const std::uint32_t* words,
                            const OutcomeCounts& counts) const {
   const std::vector<double> weighed = weighed_values(s, node, player, words, counts);
-  const auto place_of = [&](std::uint32_t i) {
-    return static_cast<std::size_t>(std::lower_bound(actions_.begin(), actions_.end(), word_action(words[i])) -
-                                    actions_.begin());
-  };
   std::int64_t made = 0;
-  for (std::uint32_t i = 0; i < counts.visits.size(); ++i) made += counts.visits[i] - before_[place_of(i)];
+  for (std::uint32_t i = 0; i < counts.visits.size(); ++i) made += counts.visits[i] - before_[place_of(actions_, word_action(words[i]))];
   const std::uint32_t wanted = schedule_[std::min(static_cast<std::size_t>(made), schedule_.size() - 1)];
   std::uint32_t best = kUntried;
   double top = -HUGE_VAL;
   for (std::uint32_t i = 0; i < counts.visits.size(); ++i) {
-    const std::size_t place = place_of(i);
+    const std::size_t place = place_of(actions_, word_action(words[i]));
     if (counts.visits[i] - before_[place] != wanted) continue;
     const double score = static_cast<double>(gumbel_[place]) + static_cast<double>(logits_[place]) + weighed[i];
     if (score > top || (score == top && words[i] > words[best])) best = i, top = score;

@@ -25,7 +25,6 @@ class Race {
   bool running() const { return !actions_.empty(); }
   void clear() { *this = {}; }
 
-  const std::vector<Action>& actions() const { return actions_; }
   const std::vector<float>& numbers() const { return gumbel_; }
   const std::vector<std::uint32_t>& before() const { return before_; }
 

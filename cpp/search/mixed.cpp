@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace ramify {
@@ -72,6 +73,18 @@ void exp3_strategy(const Graph& graph, const Node& node, int player, double* x) 
   normalise(x, n);
 }
 
+// The average of all strategies so far; the priors before the first.
+void mean_strategy(const Graph& graph, const Node& node, int player, double* x) {
+  if (!graph.mixing(node).rounds) return priors_of(graph, node, player, x);
+  std::copy_n(rows_of(graph, node, player).sums, node.outcomes[player], x);
+  normalise(x, node.outcomes[player]);
+}
+
+// What a strategy brings where its outcomes have these values.
+double expected(const double* strategy, const double* values, std::uint32_t n) {
+  return std::inner_product(strategy, strategy + n, values, 0.0);
+}
+
 void explore(double* x, std::uint32_t n, double share) {
   for (std::uint32_t i = 0; i < n; ++i) x[i] = (1.0 - share) * x[i] + share / n;
 }
@@ -117,8 +130,7 @@ void learn_regrets(const Graph& graph, Node& node, const Edges& edges) {
     const std::uint32_t n = node.outcomes[p];
     double* x = strategies[p];
     outcome_values(node, edges, p, strategies[1 - p], values[p]);
-    double mean = 0.0;
-    for (std::uint32_t i = 0; i < n; ++i) mean += x[i] * values[p][i];
+    const double mean = expected(x, values[p], n);
     for (std::uint32_t i = 0; i < n; ++i) {
       rows.learnt[i] = static_cast<float>(std::max(0.0, static_cast<double>(rows.learnt[i]) + values[p][i] - mean));
       // A running mean with linear weights: sums of weights would outgrow a float.
@@ -177,31 +189,17 @@ void learn(const Graph& graph, const Settings& s, Node& node, const Edges& edges
 }
 
 std::vector<float> average_strategy(const Graph& graph, const Node& node, int player) {
-  const std::uint32_t n = node.outcomes[player];
-  std::vector<double> mean(n);
-  if (graph.mixing(node).rounds) {
-    const float* sums = rows_of(graph, node, player).sums;
-    for (std::uint32_t i = 0; i < n; ++i) mean[i] = static_cast<double>(sums[i]);
-    normalise(mean.data(), n);
-  } else {
-    priors_of(graph, node, player, mean.data());
-  }
+  std::vector<double> mean(node.outcomes[player]);
+  mean_strategy(graph, node, player, mean.data());
   return {mean.begin(), mean.end()};
 }
 
 void update_mixed_value(const Graph& graph, Node& node, const Edges& edges) {
   Numbers average(node), values(node);
-  for (int p = 0; p < 2; ++p) {
-    const float* sums = rows_of(graph, node, p).sums;
-    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) average[p][i] = static_cast<double>(sums[i]);
-    if (graph.mixing(node).rounds) normalise(average[p], node.outcomes[p]);
-    else priors_of(graph, node, p, average[p]);
-  }
+  for (int p = 0; p < 2; ++p) mean_strategy(graph, node, p, average[p]);
   for (int p = 0; p < 2; ++p) {
     outcome_values(node, edges, p, average[1 - p], values[p]);
-    double mean = 0.0;
-    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) mean += average[p][i] * values[p][i];
-    store(node.value[p], static_cast<float>(mean));
+    store(node.value[p], static_cast<float>(expected(average[p], values[p], node.outcomes[p])));
   }
 }
 

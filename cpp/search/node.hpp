@@ -49,6 +49,10 @@ struct Node {
   bool joint() const { return outcomes[0] > 1 && outcomes[1] > 1; }
 };
 static_assert(sizeof(Node) == 48);
+// Words of both players: a passive one has none.
+constexpr std::uint32_t word_count(const Node& node) {
+  return (acts(node.acting, 0) ? node.outcomes[0] : 0u) + (acts(node.acting, 1) ? node.outcomes[1] : 0u);
+}
 constexpr std::uint32_t kNodeWords = sizeof(Node) / 4;
 
 // What is proven of a node: bounds on each player's value, the players being perfect from here on. They only tighten.

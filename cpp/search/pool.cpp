@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <tuple>
 
 namespace ramify {
@@ -16,11 +17,7 @@ Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places
       next_(first),
       end_(games < 0 ? std::numeric_limits<std::int64_t>::max() : first + games),
       threads_(threads) {
-  // The first search says whether the game calls Python; then only the caller's own thread may play.
-  std::size_t place = 0;
-  for (; place < slots_.size() && place < 1; ++place) new_game(slots_[place]);
-  python_ = slots_[0].search && slots_[0].search->needs_python();
-  for (; place < slots_.size(); ++place) new_game(slots_[place]);
+  for (Slot& slot : slots_) new_game(slot);
 }
 
 void Pool::new_game(Slot& slot) {
@@ -132,11 +129,15 @@ void Pool::end_game(Slot& slot, std::uint16_t flags) {
 void Pool::answer(int place, Joint joint) {
   Slot& slot = slots_[static_cast<std::size_t>(place)];
   if (!slot.asked) throw std::logic_error("nobody asked");
-  const Report found = slot.search->report({});
+  slot.asked = false;
+  act(slot, joint, slot.search->report({}));
+}
+
+// Plays what was chosen after a search, or resigns, and goes on: with the next search, or in another game.
+void Pool::act(Slot& slot, Joint joint, const Report& found) {
   const SearchStats stats = slot.search->stats();
   slot.counts.evaluations += stats.evaluations;
   slot.counts.simulations += stats.simulations;
-  slot.asked = false;
   const bool resigned = resigns(slot, found);
   if (!resigned) make_move(slot, joint, slot.full ? kFull : 0, slot.full ? &found : nullptr);
   const bool over = resigned || slot.search->root_acting() == kOver;
@@ -150,31 +151,28 @@ void Pool::answer(int place, Joint joint) {
 // Plays on until leaves await their evaluation, a question its answer, or nobody plays here any more.
 void Pool::advance(Slot& slot) {
   slot.rows = 0;
+  const bool native = play_.rollouts >= 0;
   while (slot.search && !slot.asked) {
-    const std::int64_t left = slot.wanted - slot.search->stats().simulations;
-    if (left > 0 && !slot.search->proven() && play_.rollouts >= 0) {
-      slot.search->run_native({play_.rollouts, seed_}, left, 1e9);
-      slot.asked = true;
-      if (!play_.ask) answer(static_cast<int>(&slot - slots_.data()), choose(slot, slot.search->report({})));
-      return;  // one move at a time: a gather must end
-    }
-    if (left > 0 && !slot.search->proven()) {
+    const std::int64_t left = slot.search->proven() ? 0 : slot.wanted - slot.search->simulations();
+    if (left > 0 && !native) {
       slot.rows = slot.search->collect(play_.leaves, left);
       if (slot.rows) return;
       continue;
     }
-    slot.asked = true;
-    if (!play_.ask) answer(static_cast<int>(&slot - slots_.data()), choose(slot, slot.search->report({})));
+    if (left > 0) slot.search->run_native({play_.rollouts, seed_}, left, 1e9);
+    if (play_.ask) {
+      slot.asked = true;
+    } else {
+      const Report found = slot.search->report({});
+      act(slot, choose(slot, found), found);
+    }
+    if (native) return;  // one move at a time: a gather must end
   }
 }
 
 template <class Work>
 void Pool::share(int half, Work work) {
   const auto [begin, end] = range(half);
-  if (python_) {  // the GIL belongs to this thread alone
-    for (std::size_t i = begin; i < end; ++i) work(slots_[i]);
-    return;
-  }
   std::atomic<std::size_t> next{begin};
   constexpr std::size_t kShare = 8;  // neighbours, so that threads seldom meet
   threads_.run([&, last = end](int) {
@@ -183,32 +181,30 @@ void Pool::share(int half, Work work) {
   });
 }
 
-int Pool::gather(int half, const BatchView& batch) {
-  share(half, [&](Slot& slot) { advance(slot); });
+// Gives every place of a half its rows of the batch, one after another; returns how many there are.
+int Pool::place_rows(int half) {
   const auto [begin, end] = range(half);
-  std::vector<int> first(slots_.size() + 1, 0);
   int rows = 0;
   for (std::size_t i = begin; i < end; ++i) {
-    first[i] = rows;
+    slots_[i].first = rows;
     rows += slots_[i].rows;
   }
+  return rows;
+}
+
+int Pool::gather(int half, const BatchView& batch) {
+  share(half, [&](Slot& slot) { advance(slot); });
+  const int rows = place_rows(half);
   share(half, [&](Slot& slot) {
-    if (slot.rows) slot.search->write(batch, first[static_cast<std::size_t>(&slot - slots_.data())]);
+    if (slot.rows) slot.search->write(batch, slot.first);
   });
   return rows;
 }
 
 void Pool::absorb(int half, const EvaluationView& evaluation) {
-  const auto [begin, end] = range(half);
-  std::vector<int> first(slots_.size() + 1, 0);
-  int rows = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    first[i] = rows;
-    rows += slots_[i].rows;
-  }
   share(half, [&](Slot& slot) {
     if (!slot.rows) return;
-    slot.search->absorb(evaluation, first[static_cast<std::size_t>(&slot - slots_.data())]);
+    slot.search->absorb(evaluation, slot.first);
     slot.rows = 0;
   });
 }
@@ -256,8 +252,8 @@ Pool::Counts Pool::counts() const {
     if (!slot.search) continue;
     ++total.active;
     const SearchStats stats = slot.search->stats();
-    total.evaluations += slot.asked ? 0 : stats.evaluations;
-    total.simulations += slot.asked ? 0 : stats.simulations;
+    total.evaluations += stats.evaluations;
+    total.simulations += stats.simulations;
     total.bytes += stats.bytes;
   }
   return total;

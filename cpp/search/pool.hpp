@@ -41,6 +41,7 @@ class Pool {
   // Makes the search of a game at its first position.
   using Start = std::function<std::unique_ptr<AnySearch>(std::uint64_t seed)>;
 
+  // Games that call Python are played in one thread, which is the caller's own.
   Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::int64_t first, std::int64_t games,
        int threads);
 
@@ -82,7 +83,7 @@ class Pool {
     bool full = true, asked = false, may_resign = true;
     int bad[2] = {0, 0};  // moves in a row below the threshold
     Rewards returns{0.0f, 0.0f};
-    int rows = 0;
+    int rows = 0, first = 0;  // in the batch: how many, and the first
     std::vector<std::string> finished;
     Counts counts;
   };
@@ -91,11 +92,13 @@ class Pool {
   void play_opening(Slot& slot);
   void begin_search(Slot& slot);
   void advance(Slot& slot);
+  void act(Slot& slot, Joint joint, const Report& found);
   Joint choose(Slot& slot, const Report& found) const;
   double temperature_at(std::uint32_t move) const;
   bool resigns(Slot& slot, const Report& found);
   void make_move(Slot& slot, Joint joint, std::uint8_t flags, const Report* found);
   void end_game(Slot& slot, std::uint16_t flags);
+  int place_rows(int half);
   template <class Work>
   void share(int half, Work work);
   std::pair<std::size_t, std::size_t> range(int half) const {
@@ -111,7 +114,6 @@ class Pool {
   std::int64_t end_;
   std::atomic<bool> stopped_{false};
   std::atomic<int> waiting_{0};  // records not taken yet
-  bool python_ = false;
   ThreadPool threads_;
 };
 

@@ -51,12 +51,6 @@ void RootPriors::set(int player, std::vector<Action> sorted, std::vector<float> 
   priors[player] = std::move(values);
 }
 
-float RootPriors::of(int player, Action action) const {
-  const auto& list = actions[player];
-  const auto at = std::lower_bound(list.begin(), list.end(), action) - list.begin();
-  return priors[player][static_cast<std::size_t>(at)];
-}
-
 RootPriors read_priors(const Graph& graph, const Node& node) {
   RootPriors clean;
   for (int player = 0; player < 2; ++player) {

@@ -1,6 +1,7 @@
 // What only the root has: clean priors beside the noised ones it searches with, and a report for the user.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,11 @@
 
 namespace ramify {
 
+// Where an action stands in an ascending list that has it.
+inline std::size_t place_of(const std::vector<Action>& ascending, Action action) {
+  return static_cast<std::size_t>(std::lower_bound(ascending.begin(), ascending.end(), action) - ascending.begin());
+}
+
 // Priors of the root's outcomes as the evaluator gave them, in ascending order of actions.
 struct RootPriors {
   std::vector<Action> actions[2];
@@ -19,7 +25,7 @@ struct RootPriors {
   bool known() const { return !actions[0].empty() || !actions[1].empty(); }
   void clear() { *this = {}; }
   void set(int player, std::vector<Action> ascending, std::vector<float> values);
-  float of(int player, Action action) const;
+  float of(int player, Action action) const { return priors[player][place_of(actions[player], action)]; }
 };
 
 // Reads priors back from the node's words, for a node that becomes the root.

@@ -81,6 +81,11 @@ class Search final : public AnySearch {
   }
   Rewards play(Joint joint, bool keep) override { return move_root(joint, keep).first; }
   SearchStats stats() const override;
+  std::int64_t simulations() const override {
+    std::int64_t made = 0;
+    for (const auto& worker : workers_) made += worker->stats.simulations;
+    return made;
+  }
   bool proven() const override {
     if (plain_ || !settings_.solver) return false;
     const Node& root = graph_.node(root_);

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 import torch
 from torch import nn
 
@@ -45,3 +50,36 @@ def net(label: str, config: str | networks.NetworkConfig = "3x16", seed: int = 0
     module = networks.make(game_of(label), config, seed)
     lively(module, seed)
     return module
+
+
+def check_changes_of_weights(
+    evaluator: Any, modules: Sequence[nn.Module], batch: rf.Batch, changes: int, threads: int = 3, atol: float = 0.0
+) -> None:
+    """Threads evaluate while weights change: each answer is that of one network, never of a bit of both."""
+    allowed = []
+    for module in modules:
+        evaluator.load_weights(module)
+        allowed.append(evaluator.evaluate(batch).logits)
+    assert np.abs(allowed[0] - allowed[1]).max() > 0.1
+    strangers, seen, ended = [], [0] * len(modules), threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            found = evaluator.evaluate(batch).logits
+            which = [np.allclose(found, logits, rtol=0, atol=atol) for logits in allowed]
+            if any(which):
+                seen[which.index(True)] += 1
+            else:
+                strangers.append(found)
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for number in range(changes):
+        evaluator.load_weights(modules[number % len(modules)].state_dict())
+    ended.set()
+    for worker in workers:
+        worker.join()
+    assert strangers == []
+    assert min(seen) > 0
+    assert evaluator.version == len(modules) + changes

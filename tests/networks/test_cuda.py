@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 import ramify as rf
 from ramify.evaluators import Network
 from tests.evaluators.helpers import batch_of, some_states
-from tests.networks.helpers import game_of, net
+from tests.networks.helpers import check_changes_of_weights, game_of, net
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 
@@ -72,28 +71,7 @@ def test_every_batch_sees_one_set_of_weights(graphs: bool) -> None:
     modules = [net("hex", "3x16", seed=seed) for seed in (0, 1)]
     batch = batch_of(some_states(rf.make("hex", size=5), 12))
     gpu = Network(modules[0], "cuda", precision="fp32", graphs=graphs, buckets=[4])
-    allowed = []
-    for module in modules:
-        gpu.load_weights(module)
-        allowed.append(gpu.evaluate(batch).logits)
-    assert np.abs(allowed[0] - allowed[1]).max() > 0.1
-    strangers, ended = [], threading.Event()
-
-    def work() -> None:
-        while not ended.is_set():
-            found = gpu.evaluate(batch).logits
-            if not any(np.allclose(found, logits, atol=EXACT) for logits in allowed):
-                strangers.append(found)
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for number in range(100):
-        gpu.load_weights(modules[number % 2])
-    ended.set()
-    for thread in threads:
-        thread.join()
-    assert strangers == []
+    check_changes_of_weights(gpu, modules, batch, 100, atol=EXACT)
 
 
 def test_searches_run() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import ramify as rf
 from ramify import networks
 from ramify.evaluators import Cached, Network, Symmetries
 from tests.evaluators.helpers import batch_of, legal_probabilities, some_states
-from tests.networks.helpers import game_of, net
+from tests.networks.helpers import check_changes_of_weights, game_of, net
 
 TOLERANCE = 1e-5  # folding normalisations, and other batch sizes, change the order of sums
 
@@ -82,33 +81,10 @@ def test_weights_that_do_not_fit_change_nothing() -> None:
 
 
 def test_every_batch_sees_one_set_of_weights() -> None:
-    """Threads evaluate while weights change: each answer is exactly that of the old or the new network."""
+    """Three parts a batch: weights must not change between them."""
     modules = [net("hex", "1x8", seed=seed) for seed in (0, 1)]
     batch = batch_of(some_states(rf.make("hex", size=5), 6))
-    allowed = [Network(module, "cpu", buckets=[2]).evaluate(batch).logits for module in modules]
-    evaluator = Network(modules[0], "cpu", buckets=[2])  # three parts a batch: weights must not change between them
-    strangers, seen, ended = [], [0, 0], threading.Event()
-
-    def work() -> None:
-        while not ended.is_set():
-            found = evaluator.evaluate(batch).logits
-            which = [np.array_equal(found, logits) for logits in allowed]
-            if any(which):
-                seen[which.index(True)] += 1
-            else:
-                strangers.append(found)
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for number in range(30):
-        evaluator.load_weights(modules[(number + 1) % 2].state_dict())
-    ended.set()
-    for thread in threads:
-        thread.join()
-    assert strangers == []
-    assert min(seen) > 0
-    assert evaluator.version == 30
+    check_changes_of_weights(Network(modules[0], "cpu", buckets=[2]), modules, batch, 30)
 
 
 def test_a_cache_follows_the_weights() -> None:

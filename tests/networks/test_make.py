@@ -226,5 +226,7 @@ def test_a_kind_of_ones_own() -> None:
         module = networks.make(game, {"kind": "flat"})
         result = rf.search(game.initial_state(), rf.evaluators.Network(module, "cpu"), simulations=10)
         assert result.visits.sum() == 9
+        with pytest.raises(ValueError, match="there is no short form flat:2x8: give the settings of FlatConfig"):
+            networks.make(game, "flat:2x8")
     finally:
         del Registry._entries["flat"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import ramify as rf
 from ramify import networks
 from ramify.evaluators import Network, Onnx
 from tests.evaluators.helpers import batch_of, some_states
-from tests.networks.helpers import game_of, net
+from tests.networks.helpers import check_changes_of_weights, game_of, net
 
 missing = [package for package in ("onnxruntime", "onnx", "onnxscript") if find_spec(package) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
@@ -70,29 +69,7 @@ def test_every_batch_sees_one_set_of_weights() -> None:
     """Also in parts: a batch goes through one session, whatever has been loaded meanwhile."""
     modules = [net("hex", "mlp:1x8", seed=seed) for seed in (0, 1)]
     batch = batch_of(some_states(rf.make("hex", size=5), 6))
-    content = networks.onnx_bytes(modules[0])
-    onnx, allowed = Onnx(content, buckets=[2]), []
-    for module in modules:
-        onnx.load_weights(module)
-        allowed.append(onnx.evaluate(batch).logits)
-    strangers, ended = [], threading.Event()
-
-    def work() -> None:
-        while not ended.is_set():
-            found = onnx.evaluate(batch).logits
-            if not any(np.array_equal(found, logits) for logits in allowed):
-                strangers.append(found)
-
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for number in range(20):
-        onnx.load_weights(modules[number % 2])
-    ended.set()
-    for thread in threads:
-        thread.join()
-    assert strangers == []
-    assert not np.allclose(*allowed, atol=1e-2)
+    check_changes_of_weights(Onnx(networks.onnx_bytes(modules[0]), buckets=[2]), modules, batch, 20, threads=2)
 
 
 def test_files(tmp_path: Path) -> None:

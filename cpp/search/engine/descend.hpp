@@ -70,16 +70,13 @@ template <class D>
 void Search<D>::begin_races(const Node& root) {
   for (int p = 0; p < 2; ++p) {
     if (races_[p].running() || root.outcomes[p] < 2) continue;
-    std::int64_t left = wanted_;
-    for (const auto& worker : workers_) left -= worker->stats.simulations;
-    left = std::max<std::int64_t>(1, left);
+    const std::int64_t left = std::max<std::int64_t>(1, wanted_ - simulations());
     const OutcomeCounts counts = count_outcomes(graph_, settings_, root, p);
     const std::uint32_t* words = graph_.words(root, p);
     std::vector<std::uint32_t> before(root.outcomes[p]);
     const auto& actions = root_priors_.actions[p];
     for (std::uint32_t i = 0; i < root.outcomes[p]; ++i)
-      before[static_cast<std::size_t>(std::lower_bound(actions.begin(), actions.end(), word_action(words[i])) -
-                                      actions.begin())] = counts.visits[i];
+      before[place_of(actions, word_action(words[i]))] = counts.visits[i];
     races_[p].begin(settings_, actions, root_priors_.priors[p], std::move(before), left, noise_);
   }
 }

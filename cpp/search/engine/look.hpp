@@ -89,12 +89,7 @@ std::vector<double> Search<D>::second_moments() const {
     const Edges edges = graph_.edges(root);
     if (edges.child[e] & kPending || !edges.visits[e]) continue;
     const Joint joint = joint_of(root, e, 0);
-    std::size_t at = 0;
-    for (int p = 0; p < 2; ++p) {
-      const auto& list = shape.actions[p];
-      const auto place = std::lower_bound(list.begin(), list.end(), joint[p]) - list.begin();
-      at = at * (p ? n1 : 1) + static_cast<std::size_t>(place);
-    }
+    const std::size_t at = place_of(shape.actions[0], joint[0]) * n1 + place_of(shape.actions[1], joint[1]);
     for (int p = 0; p < 2; ++p) moments[static_cast<std::size_t>(p) * cells + at] = edge_square(edges, e, p);
   }
   return moments;

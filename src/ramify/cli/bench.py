@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from ramify.cli.common import fail, parse_settings, print_json, table_console
 
 if TYPE_CHECKING:
     from ramify.games import Game
+    from ramify.search import SearchConfig
 
 bench = typer.Typer(help="Measure this machine.", no_args_is_help=True)
 
@@ -50,20 +52,21 @@ def bench_selfplay(
     \b
     ramify bench selfplay --game hex --set size=7 --network 6x64 --seconds 30
     """
+    import os
+
+    from ramify.cli.selfplay import network_evaluator
+    from ramify.games import make
+    from ramify.search import SearchConfig
+
+    cores = threads or len(os.sched_getaffinity(0))
     try:
-        figures = measure_selfplay(
-            game,
-            parse_settings(set_ or []),
-            network,
-            seconds,
-            {"simulations": simulations, **parse_settings(setting or [])},
-            threads,
-            places,
-            device,
-            compile,
-        )
+        made = make(game, **parse_settings(set_ or []))
+        evaluator, _ = network_evaluator(made, network, device=device, threads=cores, compile=compile)
+        search = {"noise_fraction": 0.25, "simulations": simulations, **parse_settings(setting or [])}
+        measured = measure_selfplay(made, evaluator, SearchConfig(**search), cores, places, seconds)
     except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)
+    figures = {"game": repr(made), "network": network, "threads": cores, **measured}
     if json:
         print_json(figures)
         return
@@ -76,42 +79,21 @@ def bench_selfplay(
 
 
 def measure_selfplay(
-    name: str,
-    params: dict[str, Any],
-    network: str,
-    seconds: float,
-    search: dict[str, Any],
-    threads: int | None,
-    places: int | None,
-    device: str | None,
-    compile: bool = False,
+    game: Game, evaluator: Any, search: SearchConfig, threads: int, places: int | None, seconds: float
 ) -> dict[str, Any]:
-    """The figures of ``ramify bench selfplay``."""
-    import os
-
-    from ramify.cli.selfplay import network_evaluator
-    from ramify.games import make
-    from ramify.search import SearchConfig
+    """How fast the evaluator is alone and in self-play, and where the time goes."""
     from ramify.selfplay import PlayConfig, SelfPlay
 
-    threads = threads or len(os.sched_getaffinity(0))
-    game = make(name, **params)
-    evaluator, _ = network_evaluator(game, network, device, threads, compile)
     on_cuda = getattr(getattr(evaluator, "device", None), "type", "cpu") == "cuda"
     sizes = CUDA_BATCHES if on_cuda else CPU_BATCHES
     alone = {size: ceiling(evaluator, game, size, max(0.5, seconds / 30)) for size in sizes}
     best = max(alone, key=alone.__getitem__)
-    config = SearchConfig(**{"noise_fraction": 0.25, **search})
-    play = SelfPlay(game, evaluator, config, PlayConfig(), places=places or 2 * best, threads=threads, seed=0)
+    places = places or 2 * best
+    play = SelfPlay(game, evaluator, search, PlayConfig(), places=places, threads=threads, seed=0)
     rounds = iter(play)
     spent_until(rounds, seconds / 5)  # games of one age end together; let them mix
-    begin, counts, evaluated, batches, spent = (
-        time.perf_counter(),
-        play.counts,
-        play.evaluated,
-        play.batches,
-        play.spent(),
-    )
+    begin, counts, spent = time.perf_counter(), play.counts, play.spent()
+    evaluated, batches = play.evaluated, play.batches
     finished = spent_until(rounds, seconds)
     elapsed = time.perf_counter() - begin
     after = play.counts
@@ -119,10 +101,7 @@ def measure_selfplay(
     again = ceiling(evaluator, game, best, max(0.5, seconds / 15))
     top = max(alone[best], again)
     return {
-        "game": repr(game),
-        "network": network,
-        "threads": threads,
-        "places": places or 2 * best,
+        "places": places,
         "positions_per_s": (after["moves"] - counts["moves"]) / elapsed,
         "games_per_s": finished / elapsed,
         "evaluations_per_s": rows / elapsed,
@@ -157,21 +136,19 @@ def ceiling(evaluator: Any, game: Game, rows: int, seconds: float) -> float:
     rng = np.random.default_rng(0)
     acting = np.zeros((rows, 2), np.bool_)
     acting[:, 0] = True
-    if game.simultaneous:
-        acting[:, 1] = True
+    acting[:, 1] = game.simultaneous
     observations = rng.random((rows, *game.observation_shape), np.float32)
-    batch = Batch(observations, np.ones((rows, 2, 0), np.bool_), acting, np.arange(rows, dtype=np.uint64))
+    send: Callable[[Batch], Callable[[], Any]]
     if getattr(evaluator, "asynchronous", False):  # as self-play uses it: copies to the device and back, none here
-        batch = Batch(
-            evaluator.prepare_arrays({"observations": observations})["observations"], *list(vars(batch).values())[1:]
-        )
-        batch.observations[:] = observations
+        drawn, observations = observations, evaluator.prepare_arrays({"observations": observations})["observations"]
+        observations[:] = drawn
         send = evaluator.submit_raw
     else:
 
         def send(given: Batch) -> Any:
             return submit(evaluator, given).result
 
+    batch = Batch(observations, np.ones((rows, 2, 0), np.bool_), acting, np.arange(rows, dtype=np.uint64))
     send(batch)()
     done, pending, start = 0, send(batch), time.perf_counter()
     while time.perf_counter() - start < seconds or not done:

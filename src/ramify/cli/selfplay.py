@@ -16,7 +16,8 @@ from ramify.cli.common import fail, parse_settings, print_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ramify.selfplay import Progress, SelfPlay
+    from ramify.games import Game
+    from ramify.selfplay import Progress
 
 REDRAW = 0.25  # seconds between two pictures of the panel
 
@@ -57,24 +58,24 @@ def selfplay(
     ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
     ramify selfplay pyrat games/ --set preset=tiny --setting selection=regret --play acting=average
     """
-    from ramify.selfplay.run import run
+    from ramify.games import make
+    from ramify.search import SearchConfig
+    from ramify.selfplay import PlayConfig, SelfPlay
+    from ramify.selfplay.run import first_game, run
 
-    name = None
     try:
-        player, name = make_selfplay(
-            game,
-            parse_settings(set_ or []),
-            network=network,
-            evaluator=evaluator,
-            search={"simulations": simulations, **parse_settings(setting or [])},
-            play=parse_settings(play or []),
+        made = make(game, **parse_settings(set_ or []))
+        chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
+        player = SelfPlay(
+            made,
+            chosen,
+            SearchConfig(**{"simulations": simulations, **parse_settings(setting or [])}),
+            PlayConfig(**parse_settings(play or [])),
             games=games,
-            places=places,
+            places=min(places, games),
             threads=threads,
-            device=device,
-            cache=cache,
             seed=seed,
-            folder=folder,
+            first=first_game(folder),
         )
     except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)  # the last two: torch, of a device that is not there
@@ -93,60 +94,32 @@ def selfplay(
     report(figures, folder, as_json=json)
 
 
-def make_selfplay(
-    name: str,
-    params: dict[str, Any],
-    *,
-    network: str | None,
-    evaluator: str,
-    search: dict[str, Any],
-    play: dict[str, Any],
-    games: int | None,
-    places: int,
-    threads: int,
-    device: str | None,
-    cache: int,
-    seed: int,
-    folder: Path | None,
-) -> tuple[SelfPlay, str | None]:
-    """The games asked for, and the network's identity."""
+def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int, **how: Any) -> tuple[Any, str | None]:
+    """The evaluator asked for, and the network's identity where there is one."""
     from ramify.cli.analyze import read_evaluator
-    from ramify.games import make
-    from ramify.search import SearchConfig
-    from ramify.selfplay import PlayConfig, SelfPlay
-    from ramify.selfplay.run import first_game
 
-    made = make(name, **params)
-    identity: str | None = None
-    chosen: Any = read_evaluator(evaluator)
+    chosen: Any = read_evaluator(otherwise)
+    identity = None
     if network is not None:
-        chosen, identity = network_evaluator(made, network, device, threads)
+        chosen, identity = network_evaluator(game, network, **how)
     if cache:
         from ramify.evaluators import Cached
 
         chosen = Cached(chosen, cache)
-    player = SelfPlay(
-        made,
-        chosen,
-        SearchConfig(**search),
-        PlayConfig(**play),
-        games=games,
-        places=min(places, games) if games is not None else places,
-        threads=threads,
-        seed=seed,
-        first=first_game(folder) if folder is not None else 0,
-    )
-    return player, identity
+    return chosen, identity
 
 
-def network_evaluator(game: Any, text: str, device: str | None, threads: int, compile: bool = False) -> tuple[Any, str]:
-    """The evaluator of a saved network, or of a fresh one of a size such as 6x64."""
+def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
+    """The evaluator of a saved network, or of a fresh one of a size such as 6x64; ``how`` it is run, and its identity.
+
+    See ``ramify.networks.evaluator`` for what can be said of that.
+    """
     import ramify.networks as networks
 
     if not Path(text).exists() and ("/" in text or Path(text).suffix):
         raise FileNotFoundError(f"there is no network {text!r}")
     module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
-    return networks.evaluator(module, device, threads, compile), networks.network_id(module)
+    return networks.evaluator(module, **how), networks.network_id(module)
 
 
 class Panel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -45,14 +46,15 @@ class Later:
         return self._evaluation
 
 
-class Submitting:
+class Submitting(ABC):
     """An evaluator with ``submit``: the caller may do something else until it asks for the result.
 
     The arrays of a batch belong to the caller again as soon as ``submit`` returns.
     """
 
+    @abstractmethod
     def submit(self, batch: Batch) -> Pending:
-        raise NotImplementedError
+        """Hand the batch over; the answer comes when it is asked for."""
 
     def evaluate(self, batch: Batch) -> Evaluation:
         return self.submit(batch).result()

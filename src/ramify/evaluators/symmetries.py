@@ -60,10 +60,8 @@ class Symmetries(Submitting):
     def submit(self, batch: Batch) -> Pending:
         rows = len(batch)
         if self.mode == "random":
-            source, which = (
-                np.arange(rows),
-                (mixed(batch.keys, self.seed & 0xFFFFFFFFFFFFFFFF) % np.uint64(len(self))).astype(np.intp),
-            )
+            drawn = mixed(batch.keys, self.seed & 0xFFFFFFFFFFFFFFFF)
+            source, which = np.arange(rows), (drawn % np.uint64(len(self))).astype(np.intp)
         else:
             source, which = np.repeat(np.arange(rows), len(self)), np.tile(np.arange(len(self)), rows)
         swapped: NDArray[np.bool_] = self._swaps[which] & ~(batch.acting[source, 0] & batch.acting[source, 1])

@@ -47,8 +47,9 @@ class NetworkConfig(Settings):
 
     @classmethod
     def sized(cls, depth: int, width: int) -> Self:
-        """The config that a shorthand such as 6x64 stands for."""
-        raise NotImplementedError
+        """The config that a shorthand such as 6x64 stands for; a kind of network need not have one."""
+        kind = cls.model_fields["kind"].default
+        raise ValueError(f"there is no short form {kind}:{depth}x{width}: give the settings of {cls.__name__}")
 
 
 class ResNetConfig(NetworkConfig):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import cast
 
@@ -14,7 +15,7 @@ from ramify.networks.heads import POLICIES, ValueHeads, per_player
 from ramify.networks.layouts import Spec
 
 
-class GameNetwork(nn.Module):
+class GameNetwork(nn.Module, ABC):
     """A network that knows what it was made for.
 
     ``forward(observations)`` gives a dict: ``logits`` and ``values`` as an evaluator wants them, of the viewer alone or
@@ -26,8 +27,9 @@ class GameNetwork(nn.Module):
         super().__init__()
         self.config, self.spec = config, spec
 
+    @abstractmethod
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
-        raise NotImplementedError
+        """Logits, values and, where wanted, the other heads."""
 
 
 class ResNet(GameNetwork):

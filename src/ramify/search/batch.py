@@ -25,6 +25,28 @@ class Batch:
         return len(self.acting)
 
 
+Arrays = dict[str, NDArray[Any]]  # of a batch by name, as the compiled core writes them
+
+
+def new_arrays(rows: int, observation_shape: Sequence[int], num_actions: int, legal: bool = True) -> Arrays:
+    """Room for so many rows; without ``legal`` nobody is told what is."""
+    arrays: Arrays = {
+        "observations": np.zeros((rows, *observation_shape), np.float32),
+        "acting": np.zeros((rows, 2), np.uint8),
+        "keys": np.zeros(rows, np.uint64),
+    }
+    if legal:
+        arrays["legal"] = np.zeros((rows, 2, num_actions), np.uint8)
+    return arrays
+
+
+def first_rows(arrays: Arrays, rows: int) -> Batch:
+    """The first rows of such arrays, as an evaluator is given them; views."""
+    legal = arrays["legal"][:rows].view(np.bool_) if "legal" in arrays else np.zeros((rows, 2, 0), np.bool_)
+    acting = arrays["acting"][:rows].view(np.bool_)
+    return Batch(arrays["observations"][:rows], legal, acting, arrays["keys"][:rows])
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Logits and values per player. A turn-based evaluator may give one row each: read as the acting player's."""

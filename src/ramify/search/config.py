@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -80,8 +79,3 @@ class SearchConfig(Settings):
         if isinstance(value, bool):
             raise ValueError("must be a whole number, not True or False")
         return value
-
-
-def seconds_left(limit: float | None, used: float) -> float:
-    """Time still allowed; infinite without a limit."""
-    return math.inf if limit is None else limit - used

@@ -118,15 +118,14 @@ def improved(root: Root, player: int) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def nash(root: Root, player: int, visits: Floats | None = None) -> Floats:
+def nash(root: Root, player: int) -> Floats:
     """The player's part of an equilibrium of the payoffs found, over outcomes visited often enough to be trusted."""
     if not root.visits.any():
         return np.zeros(root.visits.shape[player])
-    counts = root.visits if visits is None else visits
     try:
-        solved = equilibria.solve(root.payoffs, visits=counts)
+        solved = equilibria.solve(root.payoffs, visits=root.visits)
     except InvalidInput:  # too many outcomes to list all equilibria of: any one is one
-        solved = equilibria.solve(root.payoffs, visits=counts, choose="any")
+        solved = equilibria.solve(root.payoffs, visits=root.visits, choose="any")
     return np.asarray(solved.x if player == 0 else solved.y)
 
 

@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ramify import _core
 from ramify.games import Game, IllegalAction, State
 from ramify.games.seeds import checked_seed
 from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
-from ramify.search.config import SearchConfig, seconds_left
-from ramify.search.result import Path, Report, SearchResult, played
+from ramify.search.config import SearchConfig
+from ramify.search.result import Report, SearchResult, played
 from ramify.search.source import LatentSource, RulesSource, Source
 from ramify.search.trace import log_run, trace_simulations, wants_trace
 
@@ -43,7 +42,9 @@ class Budget:
         return max(0, left)
 
     def seconds(self) -> float:
-        return seconds_left(self.config.max_seconds, self.elapsed())
+        """Time still allowed; infinite without a limit."""
+        limit = self.config.max_seconds
+        return math.inf if limit is None else limit - self.elapsed()
 
     def elapsed(self) -> float:
         return time.perf_counter() - self.start
@@ -297,34 +298,23 @@ class Searcher:
             principal_variation=line,
             stats=stats,
             _state=state.copy(),
-            _look=self._looker(search, own),
-            _squares=self._squarer(search, own),
+            _look=self._until_next_run(search.report, own),
+            _squares=self._until_next_run(search.second_moments, own),
             config=budget.config,
         )
         log_run(self._source.name, result)
         return result
 
-    def _looker(self, search: _core.Search, own: bool) -> Callable[[Path], Report]:
+    def _until_next_run(self, look: Callable[..., Any], own: bool) -> Callable[..., Any]:
+        """A look at a graph; if it is this searcher's own, only as long as that stays as it is."""
         generation = self._generation
 
-        def look(path: Path) -> Report:
-            self._check_generation(generation if own else None)
-            return search.report(path)
+        def checked(*given: Any) -> Any:
+            if own and self._generation != generation:
+                raise ValueError("the searcher has moved on; look at a result before the next run or advance")
+            return look(*given)
 
-        return look
-
-    def _squarer(self, search: _core.Search, own: bool) -> Callable[[], NDArray[np.float64]]:
-        generation = self._generation
-
-        def squares() -> NDArray[np.float64]:
-            self._check_generation(generation if own else None)
-            return search.second_moments()
-
-        return squares
-
-    def _check_generation(self, generation: int | None) -> None:
-        if generation is not None and self._generation != generation:
-            raise ValueError("the searcher has moved on; look at a result before the next run or advance")
+        return checked
 
 
 def search(

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ramify import _core
 from ramify.games import Game, State
-from ramify.search.batch import Batch, Evaluator, LatentModel, LatentOutput, per_player
+from ramify.search.batch import Arrays, Evaluator, LatentModel, LatentOutput, first_rows, new_arrays, per_player
 from ramify.search.config import SearchConfig
 
-Arrays = dict[str, NDArray[Any]]
 Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
 
 
@@ -61,24 +60,13 @@ class RulesSource:
     def arrays(self, rows: int) -> Arrays:
         if rows > self._rows:
             self._rows = rows
-            self._arrays = {
-                "observations": np.zeros((rows, *self.game.observation_shape), np.float32),
-                "legal": np.zeros((rows, 2, self.num_actions), np.uint8),
-                "acting": np.zeros((rows, 2), np.uint8),
-                "keys": np.zeros(rows, np.uint64),
-            }
+            self._arrays = new_arrays(rows, self.game.observation_shape, self.num_actions)
         return self._arrays
 
     def answer(self, rows: Sequence[int]) -> Answer:
         assert self.evaluator is not None
         n = sum(rows)
-        arrays = self._arrays
-        batch = Batch(
-            arrays["observations"][:n],
-            arrays["legal"][:n].view(np.bool_),
-            arrays["acting"][:n].view(np.bool_),
-            arrays["keys"][:n],
-        )
+        batch = first_rows(self._arrays, n)
         answer = self.evaluator.evaluate(batch)
         try:
             logits, values = answer.logits, answer.values

@@ -12,7 +12,17 @@ import numpy as np
 from ramify import _core
 from ramify.evaluators.outputs import exchanged
 from ramify.games import Game
-from ramify.search.batch import Batch, Evaluation, Evaluator, NativeEvaluator, per_player
+from ramify.games.seeds import checked_seed
+from ramify.search.batch import (
+    Arrays,
+    Batch,
+    Evaluation,
+    Evaluator,
+    NativeEvaluator,
+    first_rows,
+    new_arrays,
+    per_player,
+)
 from ramify.search.config import SearchConfig
 from ramify.search.result import SearchResult
 from ramify.selfplay.config import PlayConfig
@@ -62,25 +72,28 @@ class SelfPlay:
         for name, wanted, given in (("search", SearchConfig, search), ("play", PlayConfig, play)):
             if given is not None and not isinstance(given, wanted):
                 raise TypeError(f"{name} must be a {wanted.__name__}, not {type(given).__name__}")
-        numbers = {"places": places, "threads": threads, "seed": seed, "first": first, "games": games or 0}
-        for name, number in numbers.items():
-            least = 1 if name in ("places", "threads") else 0
+        for name, least, number in (
+            ("places", 1, places),
+            ("threads", 1, threads),
+            ("first", 0, first),
+            ("games", 0, games or 0),
+        ):
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
         self.game = game
         self.search = search if search is not None else SearchConfig()
         self.play = play if play is not None else PlayConfig()
         self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
-        self.seed = seed
-        self._native = isinstance(self.evaluator, NativeEvaluator)
+        self.seed = checked_seed(seed)
         # The core draws from visits itself; any other policy is asked for here, move by move.
         self._asks = self.play.acting != "visits" or self.search.selection == "gumbel" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
+        self._native = rollouts >= 0
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
             self.play.core(self.search, ask=self._asks, rollouts=rollouts),
-            seed,
+            self.seed,
             places,
             first,
             -1 if games is None else games,
@@ -92,20 +105,14 @@ class SelfPlay:
         self._fixed = fixed_batches
         rows = max(self._rows, fixed_batches or 0)
         self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]
-        self._stopped = False
         self.batches = self.evaluated = 0
         self.busy = 0.0  # seconds in which the evaluator worked
         self.waited = self.gathered = self.absorbed = self.submitted = 0.0  # seconds of the loop: where they went
         self.started = time.perf_counter()
 
-    def _new_arrays(self, rows: int) -> dict[str, Any]:
-        arrays: dict[str, Any] = {
-            "observations": np.zeros((rows, *self.game.observation_shape), np.float32),
-            "acting": np.zeros((rows, 2), np.uint8),
-            "keys": np.zeros(rows, np.uint64),
-        }
-        if getattr(self.evaluator, "needs_legal", True):
-            arrays["legal"] = np.zeros((rows, 2, self.game.num_actions), np.uint8)
+    def _new_arrays(self, rows: int) -> Arrays:
+        needs_legal = getattr(self.evaluator, "needs_legal", True)
+        arrays = new_arrays(rows, self.game.observation_shape, self.game.num_actions, needs_legal)
         prepare = getattr(self.evaluator, "prepare_arrays", None)  # memory of its own, such as pinned
         return prepare(arrays) if prepare is not None else arrays
 
@@ -157,7 +164,7 @@ class SelfPlay:
     def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
         start = time.perf_counter()
         try:
-            return self._send(executor, self._batch(half, rows), rows)
+            return self._send(executor, first_rows(self._arrays[half], self._fixed or rows), rows)
         finally:
             self.submitted += time.perf_counter() - start
 
@@ -200,14 +207,6 @@ class SelfPlay:
         chosen = result.action(temperature, rng, self.play.acting)
         first, second = chosen if len(result.acting) == 2 else (chosen, chosen)
         self._pool.answer(place, first if 0 in result.acting else -1, second if 1 in result.acting else -1)
-
-    def _batch(self, half: int, rows: int) -> Batch:
-        arrays = self._arrays[half]
-        rows = self._fixed or rows
-        legal = arrays["legal"][:rows].view(np.bool_) if "legal" in arrays else np.zeros((rows, 2, 0), np.bool_)
-        return Batch(
-            arrays["observations"][:rows], legal, arrays["acting"][:rows].view(np.bool_), arrays["keys"][:rows]
-        )
 
     def _evaluate(self, batch: Batch, rows: int) -> Rows:
         start = time.perf_counter()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-import struct
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import ramify.selfplay.records as records
 from ramify.selfplay.play import SelfPlay
@@ -86,7 +85,7 @@ def run(
     records.recover(folder)
     header = {
         "game": play.game.name,
-        "params": _plain(getattr(play.game, "params", {})),
+        "params": json.loads(json.dumps(play.game.params, default=str)),  # a Python game may have any
         "search": play.search.model_dump(),
         "play": play.play.model_dump(),
         "seed": play.seed,
@@ -136,16 +135,3 @@ def first_game(folder: Path) -> int:
     for _, games in records.read_folder(folder) if folder.exists() else ():
         last = max([last, *(game.number for game in games)])
     return last + 1
-
-
-def peek_number(record: bytes) -> int:
-    """A record's game number, without decoding the rest."""
-    return int(struct.unpack_from("<Q", record)[0])
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
