@@ -127,6 +127,7 @@ nb::dict to_python(const Report& r) {
   if (!r.gumbel[0].empty() || !r.gumbel[1].empty()) {
     d["gumbel"] = pair_of(r.gumbel);
     d["visits_before"] = pair_of(r.before);
+    d["winners"] = nb::make_tuple(r.winner[0], r.winner[1]);
   }
   if (!r.has_proof) return d;
   d["proven"] = r.proven;

@@ -76,6 +76,7 @@ struct Report {
   std::vector<float> average[2];          // average strategies, where players mix
   std::vector<float> gumbel[2];           // Gumbel numbers of this run, and visits before it
   std::vector<std::int64_t> before[2];
+  int winner[2] = {-1, -1};               // the outcome that has won its race; -1 without one
 };
 
 class AnySearch {

@@ -70,19 +70,33 @@ void Race::begin(const Settings& s, std::vector<Action> actions, const std::vect
 
 std::uint32_t Race::choose(const Settings& s, const Node& node, int player, const std::uint32_t* words,
                            const OutcomeCounts& counts) const {
-  const std::vector<double> weighed = weighed_values(s, node, player, words, counts);
   std::int64_t made = 0;
   for (std::uint32_t i = 0; i < counts.visits.size(); ++i) made += counts.visits[i] - before_[place_of(actions_, word_action(words[i]))];
   const std::uint32_t wanted = schedule_[std::min(static_cast<std::size_t>(made), schedule_.size() - 1)];
+  const std::uint32_t best = best_of(s, node, player, words, counts, wanted);
+  return best != kUntried ? best : choose_interior(s, node, player, words, counts);
+}
+
+std::size_t Race::winner(const Settings& s, const Node& node, int player, const std::uint32_t* words,
+                         const OutcomeCounts& counts) const {
+  std::uint32_t most = 0;
+  for (std::uint32_t i = 0; i < counts.visits.size(); ++i)
+    most = std::max(most, counts.visits[i] - before_[place_of(actions_, word_action(words[i]))]);
+  return place_of(actions_, word_action(words[best_of(s, node, player, words, counts, most)]));
+}
+
+std::uint32_t Race::best_of(const Settings& s, const Node& node, int player, const std::uint32_t* words,
+                            const OutcomeCounts& counts, std::uint32_t visits) const {
+  const std::vector<double> weighed = weighed_values(s, node, player, words, counts);
   std::uint32_t best = kUntried;
   double top = -HUGE_VAL;
   for (std::uint32_t i = 0; i < counts.visits.size(); ++i) {
     const std::size_t place = place_of(actions_, word_action(words[i]));
-    if (counts.visits[i] - before_[place] != wanted) continue;
+    if (counts.visits[i] - before_[place] != visits) continue;
     const double score = static_cast<double>(gumbel_[place]) + static_cast<double>(logits_[place]) + weighed[i];
     if (score > top || (score == top && words[i] > words[best])) best = i, top = score;
   }
-  return best != kUntried ? best : choose_interior(s, node, player, words, counts);
+  return best;
 }
 
 std::uint32_t choose_interior(const Settings& s, const Node& node, int player, const std::uint32_t* words,

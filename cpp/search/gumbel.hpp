@@ -31,8 +31,15 @@ class Race {
   // The word to visit next.
   std::uint32_t choose(const Settings& settings, const Node& node, int player, const std::uint32_t* words,
                        const OutcomeCounts& counts) const;
+  // Of the outcomes with the most visits in this run, the place among `actions` of the best one.
+  std::size_t winner(const Settings& settings, const Node& node, int player, const std::uint32_t* words,
+                     const OutcomeCounts& counts) const;
 
  private:
+  // The word with the best sum of noise, logit and weighed value among those with so many visits in this run.
+  std::uint32_t best_of(const Settings& settings, const Node& node, int player, const std::uint32_t* words,
+                        const OutcomeCounts& counts, std::uint32_t visits) const;
+
   std::vector<Action> actions_;
   std::vector<float> gumbel_, logits_;
   std::vector<std::uint32_t> before_;  // visits that a graph kept from earlier brings along

@@ -84,7 +84,9 @@ Joint Pool::choose(Slot& slot, const Report& found) const {
       most = *std::max_element(weights.begin(), weights.end());
     }
     std::size_t chosen = 0;
-    if (temperature < 1e-3) {
+    if (temperature < 1e-3 && found.winner[p] >= 0) {
+      chosen = static_cast<std::size_t>(found.winner[p]);
+    } else if (temperature < 1e-3) {
       const auto rank = [&](std::size_t i) { return std::tuple(weights[i], found.q[p][i], found.priors[p][i]); };
       for (std::size_t i = 1; i < n; ++i)
         if (rank(i) > rank(chosen)) chosen = i;

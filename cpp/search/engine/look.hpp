@@ -48,6 +48,9 @@ Report Search<D>::report(std::span<const Joint> path) const {
     for (int p = 0; p < 2; ++p) {
       made.gumbel[p] = races_[p].numbers();
       made.before[p].assign(races_[p].before().begin(), races_[p].before().end());
+      if (races_[p].running())
+        made.winner[p] = static_cast<int>(races_[p].winner(settings_, *node, p, graph_.words(*node, p),
+                                                           count_outcomes(graph_, settings_, *node, p)));
     }
   return made;
 }

@@ -53,6 +53,7 @@ class SearchResult:
     proof: Proof | None = None  # with the solver: bounds of the root and its edges
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # strategies of regret and exp3, per outcome
     gumbel: tuple[Any, Any] | None = None  # per player: noise of Gumbel search and visits before it, per outcome
+    winners: tuple[int, int] | None = None  # outcomes that have won the players' races in Gumbel search
     scores: tuple[Any, Any] = field(default=((), ()), repr=False)  # of outcomes, as selection would compare them now
     config: SearchConfig | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
@@ -78,6 +79,7 @@ class SearchResult:
             proof=proof,
             average=report.get("average"),
             gumbel=gumbel,
+            winners=report.get("winners"),
             scores=report["scores"],
             visits=_frozen(report["edge_visits"]),
             outcomes=(_frozen(report["outcomes"][0]), _frozen(report["outcomes"][1])),
@@ -131,8 +133,8 @@ class SearchResult:
         for player in self.acting:
             if method == "lcb":
                 index = self._best_bound(player)
-            elif temperature == 0 and method == "visits" and self.gumbel is not None and not self._settled(player):
-                index = self._race_winner(player)
+            elif temperature == 0 and method == "visits" and self.winners is not None and not self._settled(player):
+                index = max(0, self.winners[player])  # without a race there was no choice
             else:
                 policy = self._outcome_policy(player, method, temperature)
                 sampled = rng is not None and temperature > 0
@@ -275,17 +277,6 @@ class SearchResult:
         if np.isnan(bounds).all():
             return int(self._outcome_policy(player, "visits", 0.0).argmax())
         return int(np.nanargmax(bounds))
-
-    def _race_winner(self, player: int) -> int:
-        """Of the outcomes with the most visits in this run, the one with the best sum of noise, logit and value."""
-        assert self.gumbel is not None
-        numbers, before = self.gumbel[player]
-        if not len(numbers):
-            return 0
-        visits = policies.marginal(self.visits, player) - before
-        logits = np.log(np.maximum(self.priors[player].astype(np.float64), 1e-30))
-        score = numbers + logits + policies.weighed_values(self._root(), player)
-        return int(np.argmax(np.where(visits == visits.max(), score, -np.inf)))
 
     def _repr_html_(self) -> str:
         rows = []

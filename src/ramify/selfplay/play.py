@@ -86,7 +86,7 @@ class SelfPlay:
         self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
         # The core draws from visits itself; any other policy is asked for here, move by move.
-        self._asks = self.play.acting != "visits" or self.search.selection == "gumbel" or self.search.solver
+        self._asks = self.play.acting != "visits" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
         self._pool = _core.make_pool(
