@@ -153,6 +153,7 @@ def test_everything_in_proportion() -> None:
     one = rate(counts, anchor=0)
     other = rate(dict(reversed(counts.items())), anchor=1)
     assert one.difference(2, 0) == pytest.approx(other.difference(2, 0))
+    assert rate(dict(reversed(counts.items())), anchor=0).table == one.table
     assert one.superiority(2, 0) + one.superiority(0, 2) == pytest.approx(1)
     many = rate({pair: 100 * tally for pair, tally in counts.items()}, anchor=0)
     assert many.difference(2, 0)[1] == pytest.approx(one.difference(2, 0)[1] / 10, rel=0.02)

@@ -157,16 +157,18 @@ def rate(
     draws of every player against one of middling strength: they keep the unbeaten finite. With 0, players must be
     connected by wins in both directions. ``advantage`` also estimates what moving first is worth.
     """
-    players = list(dict.fromkeys(player for pair in counts for player in pair))
-    anchor = anchor if anchor is not None else (players[0] if players else None)
+    named = list(dict.fromkeys(player for pair in counts for player in pair))
+    anchor = anchor if anchor is not None else (named[0] if named else None)
+    players = sorted(named, key=str)  # and pairs below: the last digits must not depend on the order of games
     _check(players, counts, anchor, prior, confidence)
     place = {player: i for i, player in enumerate(players)}
-    rows = [(place[first], place[second], tally) for (first, second), tally in counts.items() if first != second]
+    games = {(place[first], place[second]): tally for (first, second), tally in counts.items() if first != second}
+    rows = sorted(games)
     design = np.zeros((len(rows), len(players) + advantage))
-    for row, (first, second, _) in enumerate(rows):
+    for row, (first, second) in enumerate(rows):
         design[row, first], design[row, second] = 1.0, -1.0
         design[row, len(players) :] = 1.0
-    numbers = np.array([tally for _, _, tally in rows], np.float64).reshape(-1, 3)
+    numbers = np.array([games[row] for row in rows], np.float64).reshape(-1, 3)
     problem = Problem(design, numbers, bool(numbers[:, 1].any()), prior)
     free = np.arange(design.shape[1] + problem.draws)
     x, covariance = estimate(problem, free if prior else np.delete(free, place[anchor]))
@@ -228,7 +230,7 @@ def _ratings(
     elo = anchor_elo + above @ x[:n] * ELO
     wide = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(np.maximum(0.0, np.diag(spread)))
     games, points = tallies(players, counts)
-    order = sorted(range(n), key=lambda i: (-elo[i], i))
+    order = sorted(range(n), key=lambda i: -elo[i])
     table = [
         Rating(players[i], float(elo[i]), float(elo[i] - wide[i]), float(elo[i] + wide[i]), games[i], points[i])
         for i in order
