@@ -140,6 +140,23 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     assert stopped["played"] == saved(tmp_path / "ramify.db") >= 3
 
 
+def test_progress_says_how_fast_and_how_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ramify.arena import Progress
+    from ramify.cli.arena import progress_bar, rate_text
+
+    assert rate_text(Progress(100, 20, 20, 0.0)) == "20 were there"
+    assert rate_text(Progress(100, 40, 20, 10.0)) == "2.00/s  0:30 left  20 were there"
+    with progress_bar(quiet=True) as watch:
+        assert watch is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with progress_bar(quiet=False) as watch:
+        assert watch is not None
+        watch(Progress(100, 60, 20, 10.0))
+    assert "60/100" in capsys.readouterr().err
+
+
 def saved(path: Path) -> int:
     """Games in the file, as another program sees them."""
     import sqlite3

@@ -79,14 +79,15 @@ def test_together_in_workers_and_one_by_one_are_the_same_games(
     assert alone == match(game, first, second, 12, pace=Pace(together=3, workers=2))
 
 
-def test_networks_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pace", [Pace(10), pytest.param(Pace(3, 2), marks=pytest.mark.slow)])
+def test_networks_too(tmp_path: Path, pace: Pace) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("torch")
     game = rf.make("hex", size=3)
     file = rf.networks.save(tmp_path / "net", rf.networks.make(game, "1x8"))
     players = [read_player(f"network:network={file}"), read_player(f"search:network={file},simulations=8")]
     alone = match(game, players[0], players[1], 10, pace=Pace(together=1))
-    assert alone == match(game, players[0], players[1], 10, pace=Pace(together=10))
+    assert alone == match(game, players[0], players[1], 10, pace=pace)
 
 
 def test_players_get_the_turns_of_all_their_games_at_once(tictactoe: rf.Game) -> None:

@@ -169,6 +169,8 @@ class Searcher:
             return []
         if seeds is not None and self._native is not None:
             raise ValueError("seeds are for evaluators outside the core; give each state a searcher of its own")
+        if seeds is not None and len(seeds) != len(states):
+            raise ValueError(f"one seed a state, not {len(states)} states and {len(seeds)} seeds")
         own = [run_seed(checked_seed(seed), 1) for seed in seeds] if seeds is not None else None
         config = self.config.replace(threads=1)
         self.reset()  # the model's latent states will be those of the new searches
