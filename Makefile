@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,openspiel,torch,onnx,selfplay
+EXTRAS ?= dev,chess,openspiel,torch,onnx,selfplay,arena
 JOBS   ?= 2
 ARGS   ?=
 

@@ -3,7 +3,20 @@
 import subprocess
 import sys
 
-HEAVY = ("torch", "pyspiel", "open_spiel", "chess", "onnxruntime", "onnx", "scipy", "rich", "typer", "hypothesis")
+HEAVY = (
+    "torch",
+    "sqlalchemy",
+    "alembic",
+    "pyspiel",
+    "open_spiel",
+    "chess",
+    "onnxruntime",
+    "onnx",
+    "scipy",
+    "rich",
+    "typer",
+    "hypothesis",
+)
 
 
 def run(code: str) -> str:

@@ -53,6 +53,8 @@ def one(path: str, text: str, *others: str) -> list[str]:
         ("ramify/extra/x.py", "", "ramify.extra.x belongs to no layer"),
         ("ramify/cli/x.py", "import ramify.extra", "ramify.extra belongs to no layer"),
         ("ramify/search/x.py", "def f():\n    import torch.nn", "torch belongs to"),
+        ("ramify/arena/x.py", "def f():\n    from sqlalchemy.orm import Session", "sqlalchemy belongs to"),
+        ("ramify/cli/x.py", "import alembic.command", "alembic belongs to"),
         ("ramify/games/x.py", "import chess", "inside the function"),
         ("ramify/games/x.py", "class A:\n    import pyspiel", "inside the function"),
         (
@@ -82,6 +84,7 @@ def test_a_python_violation_is_seen(path: str, text: str, complaint: str) -> Non
         ("ramify/games/x.py", "def f():\n    import chess, pyspiel"),
         ("ramify/games/x.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import chess"),
         ("ramify/networks/x.py", "import torch"),
+        ("ramify/store/x.py", "import sqlalchemy"),
         ("ramify/training/x.py", "import torch"),
         ("ramify/__init__.py", "from ramify.protocols import uci\nfrom ramify.chess import system"),
         ("ramify/cli/x.py", "from ramify import __version__\nfrom ramify.protocols import uci"),

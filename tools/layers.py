@@ -35,7 +35,12 @@ PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
 )
 CPP_LAYERS = ("base", "games", "search", "bind")
 
-TORCH_PACKAGES = ("ramify.networks", "ramify.training")
+# Heavy packages, and the layers that may know them: these load with them, and nobody loads these by accident.
+HOMES = {
+    "torch": ("ramify.networks", "ramify.training"),
+    "sqlalchemy": ("ramify.store",),
+    "alembic": ("ramify.store",),
+}
 # Optional or slow to load: imported where they are used, never when a module loads.
 LAZY = frozenset({"chess", "pyspiel", "open_spiel", "onnxruntime", "onnx"})
 
@@ -119,8 +124,8 @@ def _judge(module: str, found: Import) -> str | None:
     here = package_of(module)
     if here is None:
         return f"{module} belongs to no layer"
-    if top == "torch" and here[1] not in TORCH_PACKAGES:
-        return f"torch belongs to {' and '.join(TORCH_PACKAGES)} only"
+    if top in HOMES and here[1] not in HOMES[top]:
+        return f"{top} belongs to {' and '.join(HOMES[top])} only"
     if top in LAZY and found.at_load:
         return f"{top} is imported when {module} loads; import it inside the function that needs it"
     if top != "ramify":

@@ -555,3 +555,27 @@ def test_nothing_is_logged_by_default(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "ramify"):
         rf.search(tictactoe(), simulations=20)
     assert not caplog.records
+
+
+def test_seeds_of_many_searches_make_each_what_it_is_alone() -> None:
+    game = rf.make("hex", size=4)
+    states = []
+    for action in range(5):
+        state = game.initial_state()
+        state.apply(action)
+        states.append(state)
+    evaluator = rf.evaluators.Function(lambda batch: rf.evaluators.Uniform().evaluate(batch))
+    config = rf.SearchConfig(simulations=20, noise_fraction=0.5)
+    seeds = [7, 2**64 - 1, 0, 7, 12]
+    found = rf.Searcher(game, evaluator, config, seed=99).run_many(states, seeds)
+    for state, seed, result in zip(states, seeds, found, strict=True):
+        alone = rf.Searcher(game, evaluator, config, seed=seed).run(state)
+        np.testing.assert_array_equal(result.visits, alone.visits)
+        np.testing.assert_array_equal(result.priors[1], alone.priors[1])
+    assert not np.array_equal(found[0].priors[1], found[1].priors[1])
+    with pytest.raises(ValueError, match="searcher of its own"):
+        rf.Searcher(game, rf.evaluators.Uniform(), config).run_many(states, seeds)
+    with pytest.raises(ValueError, match="seed"):
+        rf.Searcher(game, evaluator, config).run_many(states, [-1] * 5)
+    with pytest.raises(ValueError, match="5 states and 2 seeds"):
+        rf.Searcher(game, evaluator, config).run_many(states, [1, 2])

@@ -1,5 +1,55 @@
 """The arena: players, matches, tournaments, ratings."""
 
-from ramify.arena.player import Player, PlayerConfig, Turn, player_config, player_kinds, register_player
+from ramify.arena.gating import Gate, gate
+from ramify.arena.matches import Conditions, Interrupted, Pace, Progress, fixtures, match, play
+from ramify.arena.openings import Opening, Openings
+from ramify.arena.played import Fixture, Limits, Played
+from ramify.arena.player import Choice, Player, PlayerConfig, Turn, player_config, player_kinds, register_player
+from ramify.arena.ratings import Rating, Ratings, count, rate
+from ramify.arena.results import Memory, Results
+from ramify.arena.search_player import NetworkPlayerConfig, SearchPlayerConfig
+from ramify.arena.sequential import Sprt, SprtConfig, sprt
+from ramify.arena.text import read_player
+from ramify.arena.tournament import Line, Standings, Tournament, gauntlet, reference_pool, round_robin
 
-__all__ = ["Player", "PlayerConfig", "Turn", "player_config", "player_kinds", "register_player"]
+__all__ = [
+    "Choice",
+    "Conditions",
+    "Fixture",
+    "Gate",
+    "Interrupted",
+    "Limits",
+    "Line",
+    "Memory",
+    "NetworkPlayerConfig",
+    "Opening",
+    "Openings",
+    "Pace",
+    "Played",
+    "Player",
+    "PlayerConfig",
+    "Progress",
+    "Rating",
+    "Ratings",
+    "Results",
+    "SearchPlayerConfig",
+    "Sprt",
+    "SprtConfig",
+    "Standings",
+    "Tournament",
+    "Turn",
+    "count",
+    "fixtures",
+    "gate",
+    "gauntlet",
+    "match",
+    "play",
+    "player_config",
+    "player_kinds",
+    "rate",
+    "read_player",
+    "reference_pool",
+    "register_player",
+    "round_robin",
+    "sprt",
+]

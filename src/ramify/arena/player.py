@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 from collections.abc import Sequence
@@ -19,6 +20,15 @@ class Turn:
     state: State
     player: int
     seed: int
+    ply: int = 0  # turns played before this one, the opening's included
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An action, and what the player thinks its game is worth: expected returns still to come, its own."""
+
+    action: int
+    value: float | None = None
 
 
 class Player(Protocol):
@@ -26,6 +36,9 @@ class Player(Protocol):
 
     What is chosen for a turn depends on that turn alone, never on those beside it or before it: so games can be played
     in any order, together or in several processes, and are the same games.
+
+    A player may also have ``consider(turns)``, which gives a ``Choice`` for each: then its values can end games early,
+    where a match asks for that.
     """
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
@@ -61,7 +74,8 @@ class PlayerConfig(Settings):
         """Its kind and the settings that differ from the defaults, as ``read_player`` takes them."""
         fields = type(self).model_fields
         changed = {name: value for name, value in self.model_dump(mode="json").items() if value != fields[name].default}
-        settings = ",".join(f"{name}={value}" for name, value in changed.items() if name != "kind")
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in changed.items()}
+        settings = ",".join(f"{name}={value}" for name, value in texts.items() if name != "kind")
         return f"{self.kind}:{settings}" if settings else self.kind
 
 
@@ -82,5 +96,7 @@ def player_kinds() -> dict[str, type[PlayerConfig]]:
 def player_config(kind: str, **settings: Any) -> PlayerConfig:
     """The description of a player from its kind and settings."""
     if kind not in _kinds:
-        raise SettingsError(f"there is no kind of player {kind!r}; there are {', '.join(sorted(_kinds))}")
+        close = difflib.get_close_matches(kind, _kinds, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise SettingsError(f"there is no kind of player {kind!r}; {hint}there are {', '.join(sorted(_kinds))}")
     return _kinds[kind](**settings)

@@ -87,6 +87,11 @@ def future_key(state: State) -> int:
     return int(getattr(state, "history_key", state.key))
 
 
+def run_seed(seed: int, run: int) -> int:
+    """The seed of a searcher's run: its first is run 1."""
+    return (seed * 0x9E3779B97F4A7C15 + run) & (2**64 - 1)
+
+
 class Searcher:
     """Searches positions of one game with one evaluator, and keeps the graph from move to move.
 
@@ -153,18 +158,27 @@ class Searcher:
             raise
         return self._result(search, state, budget, interrupted)
 
-    def run_many(self, states: Sequence[State]) -> list[SearchResult]:
-        """Independent searches with shared batches: one result per state."""
+    def run_many(self, states: Sequence[State], seeds: Sequence[int] | None = None) -> list[SearchResult]:
+        """Independent searches with shared batches: one result per state.
+
+        ``seeds``: one per state, so that what is found for a state does not depend on those beside it: the same as a
+        fresh searcher with that seed finds. Not for evaluators of the core, whose random games follow the searcher's.
+        """
         for state in states:
             self._check(state)
         if not states:
             return []
+        if seeds is not None and self._native is not None:
+            raise ValueError("seeds are for evaluators outside the core; give each state a searcher of its own")
+        if seeds is not None and len(seeds) != len(states):
+            raise ValueError(f"one seed a state, not {len(states)} states and {len(seeds)} seeds")
+        own = [run_seed(checked_seed(seed), 1) for seed in seeds] if seeds is not None else None
         config = self.config.replace(threads=1)
         self.reset()  # the model's latent states will be those of the new searches
         searches = [self._source.new_search(state, config) for state in states]
         self._source.begin(states)
-        for search in searches:
-            search.begin(self._next_seed(), config.simulations)
+        for i, search in enumerate(searches):
+            search.begin(self._next_seed() if own is None else own[i], config.simulations)
         budget = Budget(config)
         group = _core.Group(self.config.threads)
         interrupted = False
@@ -217,7 +231,7 @@ class Searcher:
 
     def _next_seed(self) -> int:
         self._runs += 1
-        return (self.seed * 0x9E3779B97F4A7C15 + self._runs) & (2**64 - 1)
+        return run_seed(self.seed, self._runs)
 
     def _drive(self, search: _core.Search, budget: Budget, count: int | None, progress: Progress | None) -> None:
         """Run until the budget is spent, or for ``count`` simulations."""

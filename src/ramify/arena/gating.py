@@ -1,0 +1,70 @@
+"""Gating: games until it is clear whether a new player is stronger than the one it wants to replace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ramify.arena.matches import Conditions, Pace, Watch, fixtures, play
+from ramify.arena.played import Played
+from ramify.arena.player import PlayerConfig
+from ramify.arena.results import Memory, Results
+from ramify.arena.sequential import Sprt, SprtConfig, Verdict, sprt
+from ramify.games import Game
+
+
+@dataclass(frozen=True)
+class Gate:
+    """How a test ended. ``games`` are those that counted, in order."""
+
+    test: Sprt
+    verdict: Verdict
+    games: tuple[Played, ...]
+    wins: int
+    draws: int
+    losses: int
+
+
+def gate(
+    game: Game,
+    candidate: PlayerConfig,
+    champion: PlayerConfig,
+    *,
+    test: SprtConfig | None = None,
+    max_games: int = 400,
+    conditions: Conditions | None = None,
+    results: Results | None = None,
+    pace: Pace | None = None,
+    watch: Watch | None = None,
+) -> Gate:
+    """Play pairs of games until the test decides, or ``max_games`` are played (then the verdict is None).
+
+    The test looks after every pair, in their order: what it says does not depend on how many are played at once.
+    """
+    test, conditions, pace = test or SprtConfig(), conditions or Conditions(), pace or Pace()
+    results = results if results is not None else Memory()
+    if candidate.identity == champion.identity:
+        raise ValueError(f"{candidate.label} and {champion.label} are the same player: they play alike")
+    wanted = fixtures(game, [(candidate, champion)], max_games, conditions)
+    players, size = [candidate, champion], max(2, pace.together * max(1, pace.workers) // 2 * 2)
+    games: list[Played] = []
+    for start in range(0, len(wanted), size):
+        batch = wanted[start : start + size]
+        games += play(game, players, batch, results=results, pace=pace, watch=watch)
+        decided = decide(games, candidate.identity, test)
+        if decided.verdict is not None:
+            return decided
+    return decide(games, candidate.identity, test)
+
+
+def decide(games: Sequence[Played], candidate: str, test: SprtConfig) -> Gate:
+    """What the test says of these games: it stops at the first pair that decides."""
+    wins = draws = losses = used = 0
+    for used in range(2, len(games) + 1, 2):
+        for played in games[used - 2 : used]:
+            own = played.points[played.fixture.players.index(candidate)]
+            wins, draws, losses = wins + (own == 1), draws + (own == 0.5), losses + (own == 0)
+        if sprt(wins, draws, losses, test).verdict is not None:
+            break
+    found = sprt(wins, draws, losses, test)
+    return Gate(found, found.verdict, tuple(games[:used]), wins, draws, losses)

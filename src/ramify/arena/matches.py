@@ -1,0 +1,167 @@
+"""Matches: pairs of games on the same opening with seats exchanged, as many at once as players like."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ramify.arena.hall import Finish, Hall, deliver
+from ramify.arena.openings import Openings
+from ramify.arena.played import Fixture, Limits, Played, plain_params
+from ramify.arena.player import PlayerConfig
+from ramify.arena.results import Memory, Results
+from ramify.arena.seeds import derive
+from ramify.games import Game
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which games are played: what they depend on, apart from who plays."""
+
+    openings: Openings = field(default_factory=Openings)
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How games are played: it changes none of them."""
+
+    together: int = 16  # games at once in each process
+    workers: int = 0  # processes; 0: this one
+
+    def __post_init__(self) -> None:
+        if self.together < 1 or self.workers < 0:
+            raise ValueError(f"together is at least 1 and workers at least 0, not {self.together} and {self.workers}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far it is: games wanted, games there are, those of them found and not played, and the time it took."""
+
+    wanted: int
+    done: int
+    found: int
+    seconds: float
+    last: Played | None = None
+
+    @property
+    def games_per_s(self) -> float:
+        """Games played per second."""
+        return (self.done - self.found) / max(self.seconds, 1e-9)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At that rate; None before the first game."""
+        return (self.wanted - self.done) / self.games_per_s if self.done > self.found else None
+
+
+Watch = Callable[[Progress], None]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C: ``played`` are the games there are, all of them kept."""
+
+    def __init__(self, played: list[Played], wanted: int) -> None:
+        super().__init__(f"{len(played)} of {wanted} games are there")
+        self.played, self.wanted = played, wanted
+
+
+def fixtures(
+    game: Game, pairings: Iterable[tuple[PlayerConfig, PlayerConfig]], games: int, conditions: Conditions
+) -> list[Fixture]:
+    """All games of some pairings: ``games`` each, half of them with each player first.
+
+    Games of pairing (a, b) are those of (b, a), too. They are ordered so that pairings come on evenly.
+    """
+    if games < 2 or games % 2:
+        raise ValueError(f"games come in pairs, one with each player first: an even number, not {games}")
+    params, limits = plain_params(game), conditions.limits
+    openings = conditions.openings.take(game, games // 2, conditions.seed)
+    pairs = [(first.identity, second.identity) for first, second in pairings]
+    found = []
+    for number, opening in enumerate(openings):
+        seed = derive(conditions.seed, "game", number)
+        for first, second in pairs:
+            # Against itself a player would only repeat the game: then the other one of the pair has its own seed.
+            other = derive(seed, "other") if first == second else seed
+            found.append(Fixture(game.name, params, (first, second), opening, seed, limits))
+            found.append(Fixture(game.name, params, (second, first), opening, other, limits))
+    return found
+
+
+def play(
+    game: Game,
+    players: Sequence[PlayerConfig],
+    wanted: Sequence[Fixture],
+    *,
+    results: Results | None = None,
+    pace: Pace | None = None,
+    watch: Watch | None = None,
+) -> list[Played]:
+    """These games, in order: those that ``results`` has, and the others played now and added to it one by one.
+
+    Settings with which a player cannot play raise a ValueError before the first game. A player that fails in a game
+    loses it. Ctrl-C raises ``Interrupted`` with what there is.
+    """
+    results, pace = results if results is not None else Memory(), pace or Pace()
+    there = results.find([fixture.key for fixture in wanted])
+    missing = list({fixture.key: fixture for fixture in wanted if fixture.key not in there}.values())
+    needed = {identity for fixture in missing for identity in fixture.players}
+    configs = [config for config in players if config.identity in needed]
+    results.meet(players)
+    total, found, start = len({fixture.key for fixture in wanted}), len(there), time.perf_counter()
+    if watch is not None:
+        watch(Progress(total, found, found, 0.0))
+
+    def finish(played: Played) -> None:
+        results.add(played)
+        there[played.key] = played
+        if watch is not None:
+            watch(Progress(total, len(there), found, time.perf_counter() - start, played))
+
+    try:
+        play_missing(game, configs, missing, pace, finish)
+    except KeyboardInterrupt:
+        raise Interrupted([there[fixture.key] for fixture in wanted if fixture.key in there], len(wanted)) from None
+    return [there[fixture.key] for fixture in wanted]
+
+
+def play_missing(
+    game: Game, configs: Sequence[PlayerConfig], missing: Sequence[Fixture], pace: Pace, finish: Finish
+) -> None:
+    """Play these, and hand each over as it finishes."""
+    if not missing:
+        return None
+    if pace.workers:
+        from ramify.arena.workers import play_in_workers
+
+        return play_in_workers(game, configs, missing, finish, workers=pace.workers, together=pace.together)
+    waiting = deque(missing)
+    hall = Hall.open(game, configs)
+    try:
+        while waiting or len(hall):
+            while waiting and len(hall) < pace.together:
+                hall.add(waiting.popleft())
+            deliver(hall.round(), finish)
+    finally:
+        hall.close()
+    return None
+
+
+def match(
+    game: Game,
+    first: PlayerConfig,
+    second: PlayerConfig,
+    games: int = 100,
+    *,
+    conditions: Conditions | None = None,
+    results: Results | None = None,
+    pace: Pace | None = None,
+    watch: Watch | None = None,
+) -> list[Played]:
+    """Games between two players, half of them with each player first, in pairs with equal openings."""
+    wanted = fixtures(game, [(first, second)], games, conditions or Conditions())
+    return play(game, [first, second], wanted, results=results, pace=pace, watch=watch)

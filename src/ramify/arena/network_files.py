@@ -1,0 +1,69 @@
+"""Networks of players: which file is meant, what is in it, and the evaluator that runs it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+from ramify.evaluators.late import provided
+from ramify.games import Game
+
+ROWS = 8  # every batch on a CPU has so many: ONNX Runtime rounds by the size of the batch, and games would differ
+LONGEST = 1 << 26  # bytes of a header that is worth reading
+
+
+def network_file(name: str) -> Path:
+    """The file of a network given by its path, with or without its ending, or by the name of a shipped one.
+
+    The front door provides ``network_file``, a function from the name of a shipped network to its file, which raises
+    a ValueError for other names.
+    """
+    path = Path(name)
+    for candidate in (path, path.with_name(path.name + ".safetensors")):
+        if candidate.is_file():
+            return candidate
+    try:
+        find = provided("network_file")
+    except KeyError:
+        raise ValueError(f"there is no network {name!r}: no such file") from None
+    try:
+        return Path(find(name))
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"there is no network {name!r}: no such file, and {str(error) or 'none is shipped'}") from None
+
+
+def network_facts(path: Path) -> dict[str, Any]:
+    """What a file of ``ramify.networks.save`` says of itself, read without torch; loading it checks that it is true."""
+    try:
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+            header = json.loads(file.read(min(length, LONGEST)))
+        facts: dict[str, Any] = json.loads(header["__metadata__"]["ramify"])
+    except (struct.error, ValueError, KeyError, TypeError):
+        facts = {}
+    if not {"game", "network_id"} <= facts.keys():
+        raise ValueError(f"{path} is no network written by ramify.networks.save, or damaged")
+    return facts
+
+
+def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Any:
+    """The evaluator of a network for a game: one thread a process, and on a CPU batches of one size if ``exact``."""
+    from importlib.util import find_spec
+
+    import ramify.networks as networks
+    from ramify.evaluators import Cached, Onnx
+
+    path = network_file(name)
+    facts = network_facts(path)
+    if facts["game"] != game.name:
+        raise ValueError(f"{path} is a network for {facts['game']}, not for {game.name}")
+    module = networks.load(path, game)
+    evaluator: Any
+    if device == "cpu" and all(find_spec(package) for package in ("onnxruntime", "onnx", "onnxscript")):
+        evaluator = Onnx(module, threads=1, buckets=(ROWS,) if exact else None)
+    else:
+        settings = {"buckets": (ROWS,)} if exact and device == "cpu" else {}
+        evaluator = networks.Network(module, device, threads=1, **settings)
+    return Cached(evaluator, cache) if cache else evaluator

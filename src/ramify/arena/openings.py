@@ -1,0 +1,132 @@
+"""How games begin: each pair of games from one start and the same first actions, with seats exchanged."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ramify.arena.seeds import derive
+from ramify.games import Game, State
+
+TRIES = 200  # at a random opening that is new and leaves the game open
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A start and what is played from there: names of actions, two words a turn where both players act."""
+
+    actions: tuple[str, ...] = ()
+    start: int = 0  # seed of the first position, where that is random
+
+    def play(self, game: Game) -> tuple[State, list[tuple[int, ...]]]:
+        """The position it leads to, and the actions that lead there, turn by turn."""
+        state, played, words = game.initial_state(self.start), [], list(self.actions)
+        while words:
+            if state.is_over:
+                raise ValueError(f"opening {' '.join(self.actions)!r}: the game is over before {words[0]!r}")
+            if len(words) < len(state.acting):
+                raise ValueError(
+                    f"opening {' '.join(self.actions)!r}: both players act at once, {words[0]!r} stands alone"
+                )
+            turn = tuple(read_action(state, word, player) for word, player in zip(words, state.acting, strict=False))
+            words = words[len(turn) :]
+            state.apply(*turn)
+            played.append(turn)
+        return state, played
+
+
+def read_action(state: State, word: str, player: int) -> int:
+    """The action of that name, or of that number behind '#'."""
+    number = word.removeprefix("#")
+    return int(number) if number != word and number.isdecimal() else state.action(word, player)
+
+
+class Openings:
+    """As many openings as are asked for, always the same ones first: more pairs of games extend what was played.
+
+    ``what`` is "none", "random:K" (K random turns, different as long as there are others, never a finished game),
+    "every:K" (all ways to play K turns, in order, and again from the first), or a list of openings, each a text or a
+    sequence of action names.
+    """
+
+    def __init__(self, what: str | Sequence[str | Sequence[str]] = "random:2") -> None:
+        self.what = what
+        self.kind, self.turns = "list", 0
+        if isinstance(what, str):
+            self.kind, _, count = what.partition(":")
+            self.turns = int(count) if count.isdecimal() else -1
+            if self.kind not in ("none", "random", "every") or (self.turns < 1) != (self.kind == "none"):
+                raise ValueError(f"openings are none, random:K or every:K with K from 1 on, or a list; not {what!r}")
+        elif not what:
+            raise ValueError("an empty list of openings: say 'none' for games from the start")
+
+    def take(self, game: Game, count: int, seed: int) -> list[Opening]:
+        """The first openings, for so many pairs of games. An opening that cannot be played raises a ValueError."""
+        found = list(itertools.islice(self._all(game, seed), count))
+        for opening in found:
+            if opening.play(game)[0].is_over:
+                raise ValueError(f"opening {' '.join(opening.actions)!r} ends the game")
+        return found
+
+    def _all(self, game: Game, seed: int) -> Iterator[Opening]:
+        if self.kind == "random":
+            yield from self._random(game, seed)
+            return
+        for number, actions in enumerate(self._given(game)):
+            yield Opening(actions, derive(seed, "start", number))
+
+    def _given(self, game: Game) -> Iterator[tuple[str, ...]]:
+        if self.kind == "none":
+            return itertools.repeat(())
+        if self.kind == "every":
+            return itertools.cycle(every(game, self.turns))
+        return itertools.cycle([tuple(one.split() if isinstance(one, str) else one) for one in self.what])
+
+    def _random(self, game: Game, seed: int) -> Iterator[Opening]:
+        seen: set[tuple[str, ...]] = set()
+        fresh = True  # while there are openings that have not been drawn
+        for number in itertools.count():
+            rng, start = np.random.default_rng(derive(seed, "opening", number)), derive(seed, "start", number)
+            drawn: tuple[str, ...] | None = None
+            for _ in range(TRIES):
+                drawn = random_actions(game, start, self.turns, rng) or drawn
+                if drawn is not None and not (fresh and drawn in seen):
+                    break
+            if drawn is None:
+                raise ValueError(f"no {self.turns} random turns of {game.name} leave the game open; use fewer")
+            fresh = fresh and drawn not in seen
+            seen.add(drawn)
+            yield Opening(drawn, start)
+
+
+def random_actions(game: Game, start: int, turns: int, rng: np.random.Generator) -> tuple[str, ...] | None:
+    """Random turns by name; None if they end the game."""
+    state, names = game.initial_state(start), []
+    for _ in range(turns):
+        chosen = [int(rng.choice(state.legal_actions(player))) for player in state.acting]
+        names += [state.action_name(action, player) for action, player in zip(chosen, state.acting, strict=True)]
+        state.apply(*chosen)
+        if state.is_over:
+            return None
+    return tuple(names)
+
+
+def every(game: Game, turns: int) -> list[tuple[str, ...]]:
+    """All ways to play so many turns that leave the game open, by name."""
+    lines: list[tuple[tuple[str, ...], State]] = [((), game.initial_state(0))]
+    for _ in range(turns):
+        longer = []
+        for names, state in lines:
+            for joint in itertools.product(*(state.legal_actions(player).tolist() for player in state.acting)):
+                words = [state.action_name(action, player) for action, player in zip(joint, state.acting, strict=True)]
+                after = state.copy()
+                after.apply(*joint)
+                if not after.is_over:
+                    longer.append(((*names, *words), after))
+        lines = longer
+    if not lines:
+        raise ValueError(f"after {turns} turns of {game.name} every game is over; use fewer")
+    return [names for names, _ in lines]

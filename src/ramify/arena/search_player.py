@@ -1,0 +1,176 @@
+"""Players that search, with any evaluator, and players that play a network's policy as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ramify.arena.network_files import network_facts, network_file, open_evaluator
+from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
+from ramify.evaluators import Rollout, Uniform
+from ramify.games import Game, State
+from ramify.search.batch import Batch, NativeEvaluator, per_player
+from ramify.search.config import SearchConfig
+from ramify.search.policies import Method
+from ramify.search.result import SearchResult
+from ramify.search.searcher import Searcher
+
+
+class NetworkUser(PlayerConfig):
+    """What players with a network have in common."""
+
+    network: str | None = None
+    device: Literal["cpu", "cuda"] = Field("cpu", description="where the network runs; no part of a player's identity")
+    cache: int = Field(20_000, ge=0, description="evaluated positions kept; no part of a player's identity")
+    temperature: float = Field(1.0, ge=0, description="of the first temperature_moves turns")
+    temperature_moves: int = Field(0, ge=0, description="turns of the game, both players', before play is greedy")
+
+    where: ClassVar[tuple[str, ...]] = (
+        "device",
+        "cache",
+    )  # settings that change where and how fast, not what is played
+
+    def content(self) -> dict[str, Any]:
+        """The settings, with the network's checksum in place of its file."""
+        content = self.model_dump(mode="json", exclude=set(self.where))
+        if self.network is not None:
+            content["network"] = network_facts(network_file(self.network))["network_id"]
+        return content
+
+
+@register_player
+class SearchPlayerConfig(NetworkUser, SearchConfig):
+    """A player that searches: every setting of ``SearchConfig``, and what evaluates positions.
+
+    ``evaluator`` is "uniform", "rollout" or "rollout:N"; with a ``network`` (a file, or the name of a shipped one) it
+    is that. Each turn is searched afresh.
+    """
+
+    what: ClassVar[str] = "player"
+
+    kind: Literal["search"] = "search"
+    evaluator: str = Field("rollout", pattern=r"^(uniform|rollout(:[1-9]\d{0,8})?)$", description="without a network")
+    acting: Method | Literal["lcb"] = Field("visits", description="the policy that actions are chosen from")
+
+    @model_validator(mode="after")
+    def _one_evaluator(self) -> Self:
+        if self.network is not None and self.evaluator != "rollout":
+            raise ValueError("give a network or an evaluator, not both")
+        return self
+
+    def search_config(self) -> SearchConfig:
+        """Its search settings alone."""
+        return SearchConfig(**{name: getattr(self, name) for name in SearchConfig.model_fields})
+
+    def open(self, game: Game) -> SearchPlayer:
+        evaluator: Any = Uniform()
+        if self.network is not None:
+            exact = self.max_seconds is None
+            evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
+        elif self.evaluator != "uniform":
+            evaluator = Rollout(int(self.evaluator.partition(":")[2] or 1))
+        return SearchPlayer(game, evaluator, self)
+
+
+class SearchPlayer:
+    """Searches its turns, all at once where an evaluator outside the core gains by it."""
+
+    def __init__(self, game: Game, evaluator: Any, config: SearchPlayerConfig) -> None:
+        self.game, self.evaluator, self.config = game, evaluator, config
+        self.search = config.search_config()
+        # Time limits are of one search: of many at once, each would have a share of it.
+        self._alone = isinstance(evaluator, NativeEvaluator) or config.max_seconds is not None
+        Searcher(game, evaluator, self.search)  # raises what is wrong with them now, and not at the first turn
+
+    def choose(self, turns: Sequence[Turn]) -> list[int]:
+        return [choice.action for choice in self.consider(turns)]
+
+    def consider(self, turns: Sequence[Turn]) -> list[Choice]:
+        """An action and the value of the position, for each turn."""
+        results = self._search(turns)
+        if any(result.stats["interrupted"] for result in results):  # Ctrl-C: what it found is not what it would play
+            raise KeyboardInterrupt
+        return [self._choice(turn, result) for turn, result in zip(turns, results, strict=True)]
+
+    def _search(self, turns: Sequence[Turn]) -> list[SearchResult]:
+        if self._alone:
+            return [Searcher(self.game, self.evaluator, self.search, seed=turn.seed).run(turn.state) for turn in turns]
+        searcher = Searcher(self.game, self.evaluator, self.search)
+        return searcher.run_many([turn.state for turn in turns], [turn.seed for turn in turns])
+
+    def _choice(self, turn: Turn, result: SearchResult) -> Choice:
+        warm = turn.ply < self.config.temperature_moves
+        rng = np.random.default_rng(turn.seed)
+        chosen = result.action(self.config.temperature if warm else None, rng, self.config.acting)
+        action = chosen[turn.player] if len(result.acting) == 2 else chosen
+        return Choice(int(action), float(result.value[turn.player]))
+
+    def close(self) -> None:
+        self.evaluator = None
+
+
+@register_player
+class NetworkPlayerConfig(NetworkUser):
+    """A player that plays its network's policy: the best legal action, after one evaluation.
+
+    Where both players choose at once it draws from the policy; ``temperature_moves`` makes it draw elsewhere too.
+    """
+
+    kind: Literal["network"] = "network"
+    network: str = Field(description="a file of ramify.networks.save, or the name of a shipped network")
+
+    def open(self, game: Game) -> NetworkPlayer:
+        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=True)
+        return NetworkPlayer(game, evaluator, self)
+
+
+class NetworkPlayer:
+    """Evaluates its turns, all at once."""
+
+    def __init__(self, game: Game, evaluator: Any, config: NetworkPlayerConfig) -> None:
+        self.game, self.evaluator, self.config = game, evaluator, config
+
+    def choose(self, turns: Sequence[Turn]) -> list[int]:
+        return [choice.action for choice in self.consider(turns)]
+
+    def consider(self, turns: Sequence[Turn]) -> list[Choice]:
+        """An action and the value of the position, for each turn."""
+        batch = batch_of([turn.state for turn in turns])
+        answer, rows = self.evaluator.evaluate(batch), len(batch)
+        actions = self.game.num_actions
+        logits = per_player(answer.logits, rows, batch.acting, what="logits", actions=actions, zero_sum=True)
+        values = per_player(answer.values, rows, batch.acting, what="values", actions=None, zero_sum=True)
+        return [
+            Choice(self._pick(turn, logits[row, turn.player]), float(values[row, turn.player]))
+            for row, turn in enumerate(turns)
+        ]
+
+    def _pick(self, turn: Turn, logits: Any) -> int:
+        legal = turn.state.legal_actions(turn.player)
+        own = logits[legal].astype(np.float64)
+        warm = turn.ply < self.config.temperature_moves
+        temperature = self.config.temperature if warm else float(len(turn.state.acting) == 2)
+        if temperature == 0:
+            return int(legal[own.argmax()])
+        weights = np.exp((own - own.max()) / temperature)
+        return int(np.random.default_rng(turn.seed).choice(legal, p=weights / weights.sum()))
+
+    def close(self) -> None:
+        self.evaluator = None
+
+
+def batch_of(states: Sequence[State]) -> Batch:
+    """Positions as evaluators take them."""
+    viewers = [0 if 0 in state.acting else 1 for state in states]
+    shape = (len(states), 2, states[0].game.num_actions)
+    legal, acting = np.zeros(shape, np.bool_), np.zeros(shape[:2], np.bool_)
+    for row, state in enumerate(states):
+        for player in state.acting:
+            acting[row, player] = True
+            legal[row, player, state.legal_actions(player)] = True
+    observations = np.stack([state.observation(viewer) for state, viewer in zip(states, viewers, strict=True)])
+    keys = np.array([state.key for state in states], np.uint64)
+    return Batch(observations.astype(np.float32, copy=False), legal, acting, keys)

@@ -1,0 +1,135 @@
+"""Tournaments: who meets whom, and the table at the end. Only games that are not there yet are played."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ramify.arena.matches import Conditions, Interrupted, Pace, Watch, fixtures, play
+from ramify.arena.played import Fixture, Played
+from ramify.arena.player import PlayerConfig, player_config, player_kinds
+from ramify.arena.ratings import Counts, Ratings, count, rate
+from ramify.arena.results import Results
+from ramify.games import Game
+
+Pairing = tuple[PlayerConfig, PlayerConfig]
+
+
+def round_robin(players: Sequence[PlayerConfig]) -> list[Pairing]:
+    """Everybody against everybody."""
+    return list(itertools.combinations(players, 2))
+
+
+def gauntlet(player: PlayerConfig, others: Sequence[PlayerConfig]) -> list[Pairing]:
+    """One player against each of the others."""
+    return [(player, other) for other in others]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One player against another: what the first of them made of it."""
+
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def games(self) -> int:
+        return self.wins + self.draws + self.losses
+
+    @property
+    def points(self) -> float:
+        return self.wins + self.draws / 2
+
+
+@dataclass(frozen=True)
+class Standings:
+    """Players and the games between them."""
+
+    players: tuple[PlayerConfig, ...]
+    games: tuple[Played, ...]
+    complete: bool = True  # False: it was stopped, and the rest can still be played
+
+    def counts(self) -> Counts:
+        """Games of every two players, by identity, as ``rate`` takes them."""
+        return count((*game.fixture.players, game.points[0]) for game in self.games)
+
+    def ratings(self, **settings: Any) -> Ratings:
+        """Ratings of the players, by identity; settings are those of ``rate``."""
+        return rate(self.counts(), **settings)
+
+    def crosstable(self) -> dict[tuple[str, str], Line]:
+        """{(player, other): what the player made of its games against the other}, by identity, both ways."""
+        tallies: dict[tuple[str, str], list[int]] = {}
+        for (first, second), numbers in self.counts().items():
+            wins, draws, losses = (int(number) for number in numbers)
+            for pair, tally in (((first, second), (wins, draws, losses)), ((second, first), (losses, draws, wins))):
+                so_far = tallies.setdefault((str(pair[0]), str(pair[1])), [0, 0, 0])
+                for i, number in enumerate(tally):
+                    so_far[i] += number
+        return {pair: Line(*tally) for pair, tally in tallies.items()}
+
+    @property
+    def forfeits(self) -> list[Played]:
+        """Games that a player lost by failing, not by playing."""
+        return [game for game in self.games if game.reason == "forfeit"]
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """Pairings, and the games that each of them plays."""
+
+    game: Game
+    pairings: tuple[Pairing, ...]
+    games: int = 100  # of every pairing; half of them with each player first
+    conditions: Conditions = field(default_factory=Conditions)
+
+    @property
+    def players(self) -> tuple[PlayerConfig, ...]:
+        """Everybody who plays, in order of appearance."""
+        return tuple({config.identity: config for pairing in self.pairings for config in pairing}.values())
+
+    def fixtures(self) -> list[Fixture]:
+        """All its games. Two players of one pairing who would play alike raise a ValueError."""
+        for first, second in self.pairings:
+            if first.identity == second.identity:
+                raise ValueError(f"{first.label} and {second.label} are the same player: they play alike")
+        return fixtures(self.game, self.pairings, self.games, self.conditions)
+
+    def run(self, *, results: Results | None = None, pace: Pace | None = None, watch: Watch | None = None) -> Standings:
+        """Play what is missing. Ctrl-C ends it with the standings so far; run again, it goes on from there."""
+        players = self.players
+        try:
+            games = play(self.game, players, self.fixtures(), results=results, pace=pace, watch=watch)
+        except Interrupted as stopped:
+            return Standings(players, tuple(stopped.played), complete=False)
+        return Standings(players, tuple(games))
+
+
+REFERENCES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("random", {}),
+    ("greedy", {}),
+    ("alphabeta", {"depth": 1}),
+    ("alphabeta", {"depth": 2}),
+    ("alphabeta", {"depth": 3}),
+    ("search", {"simulations": 50}),
+    ("search", {"simulations": 200}),
+    ("search", {"simulations": 800}),
+)
+
+
+def reference_pool(game: Game) -> list[PlayerConfig]:
+    """Players to measure others by, from random on, that need no training: those that can play this game."""
+    pool, kinds = [], player_kinds()
+    for kind, settings in REFERENCES:
+        if kind not in kinds:
+            continue
+        config = player_config(kind, **settings)
+        try:
+            config.open(game).close()
+        except ValueError:  # a kind that says it cannot play this game
+            continue
+        pool.append(config)
+    return pool

@@ -1,0 +1,257 @@
+"""What the commands of the arena share: options, a progress bar, tables of players."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli.common import fail, parse_settings, print_json, table_console
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ramify.arena import Conditions, PlayerConfig, Progress, Ratings, Standings
+    from ramify.arena.matches import Watch
+    from ramify.games import Game
+    from ramify.store import Store
+
+GameName = Annotated[str, typer.Option("--game", help="A game of 'ramify games', or openspiel:NAME.")]
+Parameters = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
+]
+Opening = Annotated[
+    str, typer.Option(help="How games begin: none, random:K, every:K (K turns), or a file with one opening a line.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of openings and of all chance.")]
+MaxMoves = Annotated[int | None, typer.Option(min=1, help="Games of so many turns are draws; default: no limit.")]
+AdjudicateAbove = Annotated[
+    float | None, typer.Option(help="End a game when both players' values agree so far for 4 turns; default: never.")
+]
+StorePath = Annotated[Path, typer.Option("--store", help="The file that keeps the games.")]
+Together = Annotated[int, typer.Option(min=1, help="Games at once in each process.")]
+Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: this one.")]
+Anchor = Annotated[str | None, typer.Option(help="The player whose rating is 0: its text, or its identity.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For machines: everything as JSON.")]
+
+MISTAKES = (ValueError, TypeError, ImportError, OSError, RuntimeError, KeyError)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything a command of the arena was told, checked."""
+
+    game: Game
+    players: list[PlayerConfig]
+    conditions: Conditions
+
+
+def read_setup(
+    game: str,
+    params: list[str] | None,
+    players: Sequence[str],
+    opening: str,
+    seed: int,
+    max_moves: int | None,
+    adjudicate_above: float | None,
+) -> Setup:
+    """The game, the players and the conditions; ends the command on a mistake."""
+    from ramify.arena import Conditions, Limits, Openings
+    from ramify.games import make
+
+    try:
+        limits = Limits(max_moves=max_moves, adjudicate_above=adjudicate_above)
+        conditions = Conditions(Openings(read_openings(opening)), seed, limits)
+        return Setup(make(game, **parse_settings(params or [])), read_players(players), conditions)
+    except MISTAKES as error:
+        fail(error)
+
+
+def read_openings(text: str) -> str | list[str]:
+    """Openings as typed: a kind, or a file."""
+    path = Path(text)
+    if not path.is_file():
+        return text
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def read_players(texts: Sequence[str]) -> list[PlayerConfig]:
+    """Players as typed, engines of other programs among them."""
+    from importlib import import_module
+    from importlib.util import find_spec
+
+    from ramify.arena import read_player
+
+    if find_spec("ramify.protocols") is not None:
+        import_module("ramify.protocols")  # registers the kinds it has
+    players = [read_player(text) for text in texts]
+    for config in players:
+        _ = config.identity  # raises where a file that it names is missing
+    return players
+
+
+def open_store(path: Path) -> Store:
+    """The store; ends the command where it cannot be opened."""
+    try:
+        from ramify.store import Store
+
+        return Store(path)
+    except MISTAKES as error:
+        fail(error)
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Watch | None]:
+    """What shows how far it is: games, their rate, the time left. Only where somebody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = [TextColumn("games"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}")]
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("games", total=None, rate="")
+        yield lambda progress: bar.update(
+            task, total=progress.wanted, completed=progress.done, rate=rate_text(progress)
+        )
+
+
+def rate_text(progress: Progress) -> str:
+    """Rate and time left."""
+    found = f"  {progress.found} were there" if progress.found else ""
+    if progress.seconds_left is None:
+        return found.strip()
+    minutes, seconds = divmod(round(progress.seconds_left), 60)
+    return f"{progress.games_per_s:.2f}/s  {minutes}:{seconds:02d} left{found}"
+
+
+def find_anchor(labels: dict[str, str], anchor: str | None) -> str | None:
+    """The identity of the player meant; ends the command where there is none."""
+    if anchor is None:
+        return None
+    for identity, label in labels.items():
+        if anchor in (identity, label):
+            return identity
+    from ramify.arena import read_player
+
+    try:
+        if (identity := read_player(anchor).identity) in labels:
+            return identity
+    except ValueError:
+        pass
+    return fail(f"no player {anchor!r} among {', '.join(labels.values())}")
+
+
+def different(labels: dict[str, str]) -> dict[str, str]:
+    """Labels by identity, with the identity added where two would read alike."""
+    texts = list(labels.values())
+    return {one: f"{text} [{one[:6]}]" if texts.count(text) > 1 else text for one, text in labels.items()}
+
+
+def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> list[dict[str, Any]]:
+    """Players best first, with points and ratings."""
+    lines = standings.crosstable()
+    rows = []
+    for rating in ratings.table:
+        own = [line for (player, _), line in lines.items() if player == rating.player]
+        rows.append(
+            {
+                "player": labels[str(rating.player)],
+                "identity": rating.player,
+                "elo": rating.elo,
+                "low": rating.low,
+                "high": rating.high,
+                "games": int(rating.games),
+                "points": rating.points,
+                "wins": sum(line.wins for line in own),
+                "draws": sum(line.draws for line in own),
+                "losses": sum(line.losses for line in own),
+            }
+        )
+    return rows
+
+
+def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
+    """The rating list for people. The last column: how likely a player is stronger than the next."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("", "player", "Elo", "95 %", "points", "games", "won", "drawn", "lost", "better than next"):
+        table.add_column(name, justify="left" if name == "player" else "right", overflow="fold")
+    for place, row in enumerate(rows):
+        after = rows[place + 1]["identity"] if place + 1 < len(rows) else None
+        interval = "anchor" if row["identity"] == ratings.anchor else f"{row['low']:+.0f} … {row['high']:+.0f}"
+        better = "" if after is None else f"{100 * ratings.superiority(row['identity'], after):.1f} %"
+        share = f"{row['points']:g}  ({100 * row['points'] / max(1, row['games']):.1f} %)"
+        numbers = [str(row[name]) for name in ("games", "wins", "draws", "losses")]
+        table.add_row(str(place + 1), row["player"], f"{row['elo']:+.0f}", interval, share, *numbers, better)
+    return table
+
+
+def crosstable(standings: Standings, rows: list[dict[str, Any]]) -> Table:
+    """Points of every player against every other."""
+    from rich.table import Table
+
+    lines = standings.crosstable()
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("")
+    table.add_column("player", overflow="fold")
+    for place in range(len(rows)):
+        table.add_column(str(place + 1), justify="right")
+    for place, row in enumerate(rows):
+        cells = []
+        for other in rows:
+            line = lines.get((row["identity"], other["identity"]))
+            cells.append("–" if other is row else "" if line is None else f"{line.points:g}/{line.games}")
+        table.add_row(str(place + 1), row["player"], *cells)
+    return table
+
+
+def report(
+    standings: Standings,
+    labels: dict[str, str],
+    anchor: str | None,
+    *,
+    as_json: bool,
+    cross: bool,
+    more: dict[str, Any],
+) -> None:
+    """Print the standings. Of a tournament that was stopped, too; then the command ends with exit code 130."""
+    if standings.games:
+        ratings = standings.ratings(**more.pop("rating", {}), anchor=anchor)
+        rows = describe(standings, ratings, labels)
+        failed = [
+            f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"
+            for game in standings.forfeits
+        ]
+        if as_json:
+            table = {
+                f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()
+            }
+            document = {"players": rows, "crosstable": table, "draw": ratings.draw, "advantage": ratings.advantage}
+            print_json({**document, "forfeits": failed, "complete": standings.complete, **more})
+        else:
+            console = table_console()
+            console.print(ratings_table(rows, ratings))
+            if cross and len(rows) > 2:
+                console.print(crosstable(standings, rows))
+            if ratings.advantage_error:
+                console.print(
+                    f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo"
+                )
+            for line in dict.fromkeys(failed):
+                console.print(f"forfeit: {line}", style="red", markup=False)
+    if not standings.complete:
+        print(
+            f"ramify: stopped with {len(standings.games)} games, which are kept; the same command goes on",
+            file=sys.stderr,
+        )
+        raise typer.Exit(130)

@@ -1,0 +1,13 @@
+"""The store: games, players, training runs, metrics and checkpoints in one SQLite file. Needs ``ramify[arena]``."""
+
+from importlib.util import find_spec as _find
+
+if not all(map(_find, ("sqlalchemy", "alembic"))):
+    raise ImportError("the store needs SQLAlchemy and Alembic: pip install 'ramify[arena]'")
+
+from ramify.store.database import DEFAULT, StoreError
+from ramify.store.results import StoredPlayer, StoredResults
+from ramify.store.runs import Checkpoint, Metric, Run
+from ramify.store.store import Store
+
+__all__ = ["DEFAULT", "Checkpoint", "Metric", "Run", "Store", "StoreError", "StoredPlayer", "StoredResults"]

@@ -1,0 +1,124 @@
+"""The file behind a store: opened by any number of processes, brought up to date when it is old."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import DatabaseError
+from sqlalchemy.orm import Session
+
+DEFAULT = Path("ramify.db")
+HEAD = "0001"  # the newest migration: what this version reads and writes
+BUSY_SECONDS = 60.0  # how long a process waits for the others' writing
+
+
+class StoreError(RuntimeError):
+    """A file that is no store, or one that this version cannot read."""
+
+
+class Database:
+    """Sessions on one file. Writers wait for each other; readers wait for nobody (SQLite's WAL)."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} is a folder, not a store")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.engine = make_engine(self.path)
+        try:
+            upgrade(self.engine, self.path)
+        except DatabaseError as error:
+            self.close()
+            raise StoreError(f"{self.path} cannot be opened as a store: {error.orig}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A session that sees the file as it is now."""
+        with Session(self.engine) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """A session whose changes are there together, or not at all."""
+        with Session(self.engine.execution_options(ramify_begin="BEGIN IMMEDIATE")) as session, session.begin():
+            yield session
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def make_engine(path: Path) -> Engine:
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_SECONDS})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # the driver's own transactions leave out some statements; see "begin"
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = NORMAL")  # survives a killed process; fsync only when the log is copied
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A writer says so at once: one that first reads and then writes could find its view outdated, and fail.
+        connection.exec_driver_sql(connection.get_execution_options().get("ramify_begin", "BEGIN"))
+
+    return engine
+
+
+def upgrade(engine: Engine, path: Path) -> None:
+    """Bring the tables to this version's. Of several processes that try, one does it."""
+    with engine.connect() as connection:
+        if version(connection, path) == HEAD:
+            return
+    with engine.execution_options(ramify_begin="BEGIN IMMEDIATE").connect() as connection, connection.begin():
+        found = version(connection, path)
+        if found == HEAD:
+            return
+        migrate(connection, found, path)
+
+
+def version(connection: Connection, path: Path) -> str | None:
+    """Which migration the file has; None for an empty file."""
+    tables = inspect(connection).get_table_names()
+    if "alembic_version" in tables:
+        found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return found
+    if tables:
+        raise StoreError(f"{path} is a database of something else, with the tables {', '.join(tables)}")
+    return None
+
+
+def migrate(connection: Connection, found: str | None, path: Path) -> None:
+    """Run the migrations that the file does not have."""
+    from alembic import command
+    from alembic.script import ScriptDirectory
+
+    config = migrations_config()
+    config.attributes["connection"] = connection
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise StoreError(
+            f"{path} was written by a newer version of ramify (its tables are version {found}, this one knows {HEAD}); "
+            "update ramify, or use another store"
+        )
+    command.upgrade(config, "head")
+
+
+def migrations_config() -> Any:
+    """Alembic's settings: where the migrations are."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    return config

@@ -1,0 +1,57 @@
+"""The store's front door."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from ramify.arena import Played
+from ramify.store.database import DEFAULT, Database
+from ramify.store.results import StoredPlayer, StoredResults, stored_games, stored_kinds, stored_players
+from ramify.store.runs import Runs
+
+
+class Store(Runs):
+    """One SQLite file that keeps games, players, runs, metrics and checkpoints. Any number of processes may use it.
+
+    A file that is not there is made; one of an older version is brought up to date; one of a newer version, or of
+    something else, raises a ``StoreError``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] = DEFAULT) -> None:
+        self._database = Database(path)
+        self.path = self._database.path
+
+    def results(self) -> StoredResults:
+        """The place for an arena's games: ``match(…, results=store.results())`` plays only what is missing."""
+        return StoredResults(self._database)
+
+    def players(self) -> dict[str, StoredPlayer]:
+        """Every player whose games are here, by identity."""
+        return stored_players(self._database)
+
+    def games(self, game: str | None = None, params: Mapping[str, Any] | None = None) -> list[Played]:
+        """Games in the order in which they came; of one game, and with exactly these parameters, where given."""
+        return stored_games(self._database, game, params)
+
+    def kinds_of_games(self) -> list[tuple[str, dict[str, Any], int]]:
+        """Games, their parameters, and how many there are."""
+        return [(game, json.loads(params), number) for (game, params), number in stored_kinds(self._database).items()]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({os.fspath(self.path)!r})"

@@ -1,0 +1,96 @@
+"""The tables. ``migrations/`` brings older files up to them: a change here needs a new migration there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, Float, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+
+def now() -> datetime:
+    """The time, as it is kept: UTC, without saying so."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+class Base(DeclarativeBase):
+    """Of all tables."""
+
+    type_annotation_map = {dict[str, Any]: JSON, list[Any]: JSON, float: Float}  # noqa: RUF012
+
+
+class PlayerRow(Base):
+    """A player by its content: the settings and the network's checksum."""
+
+    __tablename__ = "players"
+
+    identity: Mapped[str] = mapped_column(String(16), primary_key=True)
+    kind: Mapped[str]
+    label: Mapped[str]  # as it was first called; others may call it otherwise
+    content: Mapped[dict[str, Any]]
+    added: Mapped[datetime] = mapped_column(default=now)
+
+
+class GameRow(Base):
+    """A game of the arena. ``key`` is the checksum of players, game, parameters, opening, seed and limits."""
+
+    __tablename__ = "games"
+    __table_args__ = (UniqueConstraint("key"), Index("games_by_game", "game", "params"))
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(String(32))
+    game: Mapped[str]
+    params: Mapped[str]  # JSON with sorted names: equal parameters are equal texts
+    first: Mapped[str] = mapped_column(ForeignKey("players.identity"))
+    second: Mapped[str] = mapped_column(ForeignKey("players.identity"))
+    opening: Mapped[list[Any]]
+    start: Mapped[int]
+    seed: Mapped[int]
+    limits: Mapped[dict[str, Any]]
+    actions: Mapped[list[Any]]
+    first_return: Mapped[float]
+    second_return: Mapped[float]
+    winner: Mapped[int | None]
+    reason: Mapped[str]
+    detail: Mapped[str]
+    first_seconds: Mapped[float]
+    second_seconds: Mapped[float]
+    played: Mapped[datetime] = mapped_column(default=now)
+
+
+class RunRow(Base):
+    """A training run."""
+
+    __tablename__ = "runs"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    config: Mapped[dict[str, Any]]
+    commit: Mapped[str | None]
+    status: Mapped[str] = mapped_column(default="running")
+    started: Mapped[datetime] = mapped_column(default=now)
+    finished: Mapped[datetime | None]
+
+
+class MetricRow(Base):
+    """One number of a run at one of its steps. SQLite has no nan: that is null here."""
+
+    __tablename__ = "metrics"
+
+    run: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    step: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[float | None]
+
+
+class CheckpointRow(Base):
+    """A network that a run has left."""
+
+    __tablename__ = "checkpoints"
+
+    run: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    iteration: Mapped[int] = mapped_column(primary_key=True)
+    path: Mapped[str]
+    network_id: Mapped[str] = mapped_column(String(16))
+    created: Mapped[datetime] = mapped_column(default=now)

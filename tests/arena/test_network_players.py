@@ -1,0 +1,85 @@
+"""Players with networks: known by what is in the file, and the same play in any batch."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ramify as rf
+from ramify.arena import read_player
+from ramify.arena.search_player import NetworkPlayerConfig
+from tests.arena.helpers import turns_of
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("networks")
+    game = rf.make("hex", size=4)
+    paths = [rf.networks.save(folder / f"net{seed}", rf.networks.make(game, "1x8", seed=seed)) for seed in (0, 1)]
+    return paths[0], paths[1]
+
+
+def test_content_is_the_network_and_not_its_file(files: tuple[Path, Path], tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere.safetensors"
+    shutil.copy(files[0], other)
+    a, b, c = (read_player(f"search:network={path}") for path in (files[0], other, files[1]))
+    assert a.identity == b.identity != c.identity
+    assert a.content()["network"] == rf.networks.network_id(rf.networks.load(files[0]))
+    assert read_player(f"network:network={files[0]}").identity != a.identity
+    shutil.copy(files[1], other)
+    assert b.identity == c.identity
+
+
+def test_wrong_networks_are_refused(files: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "bad.safetensors").write_bytes(b"nothing of the kind")
+    for name, words in (("bad", "damaged"), ("none", "no such file")):
+        with pytest.raises(ValueError, match=words):
+            _ = read_player(f"search:network={tmp_path / name}.safetensors").identity
+    with pytest.raises(ValueError, match="network for hex, not for tictactoe"):
+        read_player(f"network:network={files[0]}").open(rf.make("tictactoe"))
+
+
+def test_shipped_networks_come_by_name(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(name: str) -> Path:
+        if name != "hex-4":
+            raise ValueError("there are hex-4")
+        return files[0]
+
+    monkeypatch.setattr("ramify.arena.network_files.provided", lambda name: {"network_file": find}[name])
+    assert read_player("search:network=hex-4").identity == read_player(f"search:network={files[0]}").identity
+    with pytest.raises(ValueError, match="there are hex-4"):
+        _ = read_player("search:network=hex-5").identity
+
+
+def test_the_network_alone_plays_its_best_legal_logit(files: tuple[Path, Path]) -> None:
+    game = rf.make("hex", size=4)
+    config = read_player(f"network:network={files[0]}")
+    assert isinstance(config, NetworkPlayerConfig)
+    player, turns = config.open(game), turns_of(game, 10)
+    module = rf.networks.load(files[0])
+    import torch
+
+    for turn, action in zip(turns, player.choose(turns), strict=True):
+        with torch.inference_mode():
+            found = module(torch.from_numpy(turn.state.observation(turn.player)[None]))
+        logits = found["logits"][0].numpy()
+        legal = turn.state.legal_actions()
+        assert logits[action] >= logits[legal].max() - 1e-5
+        assert action in legal
+
+
+@pytest.mark.parametrize("settings", ["", ",selection=gumbel", ",noise_fraction=0.5,batch=4"])
+def test_batches_change_nothing(files: tuple[Path, Path], settings: str) -> None:
+    pytest.importorskip("onnxruntime")
+    game = rf.make("hex", size=4)
+    player = read_player(f"search:network={files[0]},simulations=12,cache=0{settings}").open(game)
+    cached = read_player(f"search:network={files[0]},simulations=12{settings}").open(game)
+    turns = turns_of(game, 9)
+    together = player.consider(turns)
+    assert together == [player.consider([turn])[0] for turn in turns]
+    assert together == cached.consider(turns[::-1])[::-1]
+    plain = rf.Searcher(game, player.evaluator, player.search, seed=turns[0].seed).run(turns[0].state)
+    assert plain.action() == together[0].action

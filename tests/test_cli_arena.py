@@ -1,0 +1,172 @@
+"""The arena's commands: what they show agrees with the library, games are kept, mistakes are one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ramify as rf
+from ramify.arena import match, read_player
+from ramify.cli import main
+
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("alembic")
+
+WEAK, STRONG = "search:simulations=2,evaluator=uniform", "search:simulations=40"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """run("match", ...) in a folder of its own -> (exit code, stdout, stderr)"""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+def test_a_match_is_shown_kept_and_not_played_again(run) -> None:
+    options = ["--game", "tictactoe", "--games", "12", "--json"]
+    code, out, _ = run("match", STRONG, WEAK, *options)
+    first = json.loads(out)
+    assert code == 0
+    assert (first["played"], first["found"], first["complete"]) == (12, 0, True)
+    games = match(rf.make("tictactoe"), read_player(STRONG), read_player(WEAK), 12)
+    best = read_player(STRONG).identity
+    rows = {row["identity"]: row for row in first["players"]}
+    assert rows[best]["points"] == sum(game.points[game.fixture.players.index(best)] for game in games)
+    assert rows[read_player(WEAK).identity]["elo"] == 0
+    assert rows[best]["low"] < rows[best]["elo"] < rows[best]["high"]
+    assert Path("ramify.db").exists()
+    _, out, _ = run("match", WEAK, STRONG, *options)
+    again = json.loads(out)
+    assert (again["played"], again["found"]) == (0, 12)
+    assert sorted(again["crosstable"].items()) == sorted(first["crosstable"].items())
+
+
+def test_a_tournament_and_the_ratings_of_its_store_agree(run) -> None:
+    third = "search:simulations=8"
+    command = ["tournament", WEAK, third, STRONG, "--game", "tictactoe", "--games", "6", "--store", "t.db"]
+    code, out, _ = run(*command)
+    assert code == 0
+    for player in (WEAK, third, STRONG):
+        assert player in out
+    assert "anchor" in out
+    assert "/6" in out
+    _, out, _ = run(*command, "--anchor", third, "--json")
+    table = json.loads(out)
+    assert table["found"] == 18
+    _, out, _ = run("ratings", "--store", "t.db", "--anchor", third, "--json")
+    ratings = json.loads(out)
+    assert ratings["players"] == table["players"]
+    assert ratings["params"] == {}
+    _, out, _ = run("ratings", "--store", "t.db", "--advantage")
+    assert "moving first is worth" in out
+    run("match", WEAK, third, "--set", "size=3", "--games", "2", "--store", "t.db")
+    code, _, err = run("ratings", "--store", "t.db")
+    assert code == 2
+    assert "several games fit" in err
+    assert "hex size=3 swap=False (2 games)" in err
+    assert run("ratings", "--store", "t.db", "--game", "hex", "--set", "size=3")[0] == 0
+
+
+def test_a_gauntlet_against_the_pool(run) -> None:
+    code, out, _ = run(
+        "tournament", WEAK, "--pool", "--gauntlet", "--game", "goofspiel", "--set", "cards=5", "--games", "2", "--json"
+    )
+    table = json.loads(out)["crosstable"]
+    assert code == 0
+    assert len(table) >= 6
+    assert all(read_player(WEAK).identity in pair.split() for pair in table)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["match", "serch", WEAK], ["serch", "did you mean 'search'?"]),
+        (["match", "search:simulation=3", WEAK], ["simulation", "did you mean 'simulations'?"]),
+        (["match", "network:network=none", WEAK], ["none", "no such file"]),
+        (["match", WEAK, STRONG, "--games", "3"], ["even number"]),
+        (["match", WEAK, STRONG, "--opening", "random:99", "--game", "tictactoe"], ["use fewer"]),
+        (["match", WEAK, STRONG, "--opening", "somehow"], ["somehow", "random:K"]),
+        (["match", WEAK, STRONG, "--game", "hxe"], ["did you mean 'hex'?"]),
+        (["match", WEAK, WEAK, "--set", "size=3"], ["same player"]),
+        (["tournament", WEAK], ["two players"]),
+        (["tournament", WEAK, STRONG, "--anchor", "nobody"], ["nobody"]),
+        (["ratings"], ["no store", "ramify.db"]),
+    ],
+)
+def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> None:
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert [word for word in words if word not in err] == []
+
+
+def test_a_store_of_something_else_is_one_line(run) -> None:
+    Path("ramify.db").write_text("no database at all, and more of it\n" * 40)
+    code, _, err = run("match", WEAK, STRONG, "--set", "size=3")
+    assert code == 2
+    assert "cannot be opened as a store" in err
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    # The shell that runs tests in the background may have told its children to ignore Ctrl-C.
+    listen = "import signal, sys; signal.signal(2, signal.default_int_handler)"
+    code = f"{listen}; from ramify.cli import main; main(sys.argv[1:])"
+    arguments = ["match", "search:simulations=400", "search:simulations=300", "--set", "size=5", "--games", "400"]
+    command = [sys.executable, "-c", code, *arguments, "--together", "2", "--json"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and saved(tmp_path / "ramify.db") < 3:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate()
+    assert process.returncode == 130
+    assert "kept; the same command goes on" in err
+    stopped = json.loads(out)
+    assert not stopped["complete"]
+    assert stopped["played"] == saved(tmp_path / "ramify.db") >= 3
+
+
+def test_progress_says_how_fast_and_how_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ramify.arena import Progress
+    from ramify.cli.arena import progress_bar, rate_text
+
+    assert rate_text(Progress(100, 20, 20, 0.0)) == "20 were there"
+    assert rate_text(Progress(100, 40, 20, 10.0)) == "2.00/s  0:30 left  20 were there"
+    with progress_bar(quiet=True) as watch:
+        assert watch is None
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with progress_bar(quiet=False) as watch:
+        assert watch is not None
+        watch(Progress(100, 60, 20, 10.0))
+    assert "60/100" in capsys.readouterr().err
+
+
+def saved(path: Path) -> int:
+    """Games in the file, as another program sees them."""
+    import sqlite3
+
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(path, timeout=30)
+    try:
+        return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
