@@ -13,6 +13,7 @@ from ramify.networks.files import load, save
 from ramify.networks.layouts import Layout, Spec, policy_layout, register_layout
 from ramify.networks.modules import MLP, GameNetwork, ResNet
 from ramify.networks.onnx import export_onnx, onnx_bytes
+from ramify.networks.pretrained import Pretrained, pretrained
 
 __all__ = [
     "MLP",
@@ -21,6 +22,7 @@ __all__ = [
     "MLPConfig",
     "Network",
     "NetworkConfig",
+    "Pretrained",
     "Registry",
     "ResNet",
     "ResNetConfig",
@@ -37,6 +39,7 @@ __all__ = [
     "onnx_bytes",
     "parameter_counts",
     "policy_layout",
+    "pretrained",
     "register_layout",
     "save",
 ]

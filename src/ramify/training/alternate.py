@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ramify.networks import network_id
 from ramify.selfplay.records import GameRecord, recover
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
@@ -66,7 +67,7 @@ def play(training: Training, evaluator: Any, first: int, games: Games) -> None:
             self_play(training.config, training.game, evaluator, start, count),
             training.games_folder,
             games_per_shard=loop.games_per_shard,
-            network=evaluator.network_id,
+            network=network_id(training.learner.playing),
             progress=show,
         )
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from ramify.games import make as make_game
-from ramify.networks import load
+from ramify.networks import load, network_id
 from ramify.selfplay.records import DamagedShard, read_shard, recover
 from ramify.selfplay.run import Progress, first_game
 from ramify.selfplay.run import run as play_games
@@ -56,20 +56,21 @@ def play_worker(config: TrainConfig, folder: Path, device: str, pipe: Connection
 def _play_on(config: TrainConfig, folder: Path, device: torch.device, pipe: Connection) -> None:
     game = make_game(config.game, **config.params)
     newest = checkpoints(folder / "checkpoints")[-1]
-    evaluator = make_evaluator(config, load(network_file(newest), game), device)
+    module = load(network_file(newest), game)
+    evaluator = make_evaluator(config, module, device)
     games = self_play(config, game, evaluator, first_game(folder / "games"), None)
     looked = time.perf_counter()
 
     def show(progress: Progress) -> None:
-        nonlocal newest, looked
+        nonlocal newest, looked, module
         if pipe.poll():
             raise Stop
         if time.perf_counter() - looked > LOOK_SECONDS:
             looked = time.perf_counter()
             found = checkpoints(folder / "checkpoints")[-1]
             if found != newest:
-                evaluator.load_weights(load(network_file(found), game))
-                newest = found
+                newest, module = found, load(network_file(found), game)
+                evaluator.load_weights(module)
         pipe.send(progress)
 
     play_games(
@@ -77,7 +78,7 @@ def _play_on(config: TrainConfig, folder: Path, device: torch.device, pipe: Conn
         folder / "games",
         games_per_shard=config.loop.games_per_shard,
         shard_seconds=SHARD_SECONDS,
-        network=lambda: str(evaluator.network_id),
+        network=lambda: network_id(module),
         progress=show,
     )
 

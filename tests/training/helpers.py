@@ -1,0 +1,41 @@
+"""Small runs that end in seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ramify as rf
+from ramify.selfplay import PlayConfig, SelfPlay, decode
+from ramify.training import TrainConfig, read_metrics
+from ramify.training.presets import overridden
+
+TINY: dict[str, Any] = {
+    "game": "tictactoe",
+    "network": "mlp:1x16",
+    "search": {"simulations": 8, "noise_fraction": 0.25},
+    "play": {"opening_moves": 2},
+    "window": {"size": 300},
+    "optimizer": {"warmup_steps": 3},
+    "loop": {"iterations": 3, "games": 12, "batch": 16, "places": 8, "reuse": 2, "device": "cpu", "overlap": False},
+}
+
+
+def tiny(**changes: Any) -> TrainConfig:
+    """A run of tic-tac-toe that ends in seconds; changes have dotted names with __ for the dot."""
+    return TrainConfig(**overridden(TINY, {name.replace("__", "."): value for name, value in changes.items()}))
+
+
+def losses(folder: Path) -> list[float]:
+    """The total loss of every step of a run."""
+    lines = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "step"]
+    assert [line["step"] for line in lines] == list(range(1, len(lines) + 1))
+    return [line["total"] for line in lines]
+
+
+def records(game: Any, search: rf.SearchConfig, games: int = 6, evaluator: Any = None, **play: Any) -> list[Any]:
+    """Games of a search against itself."""
+    chosen = rf.evaluators.Rollout() if evaluator is None else evaluator
+    settings = PlayConfig(**{"temperature_end": 0.5, **play})
+    made = SelfPlay(game, chosen, search, settings, games=games, places=4)
+    return [decode(record) for lot in made for record in lot]

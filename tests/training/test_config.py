@@ -1,0 +1,60 @@
+"""Configs: presets, files, overrides, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from ramify.search.settings import SettingsError
+from ramify.training import TrainConfig, as_yaml, load_config, presets
+from ramify.training.config import WindowConfig
+from tests.training.helpers import tiny
+
+
+@pytest.mark.parametrize("name", presets())
+def test_presets_are_whole(name):
+    config = load_config(name)
+    assert config.game == "hex"
+    assert TrainConfig(**config.model_dump()) == config
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gmae": "hex"}, "no training setting 'gmae'; did you mean 'game'"),
+        ({"loop.iteratoins": 3}, "no loop setting 'iteratoins'; did you mean 'iterations'"),
+        ({"search.simulatons": 3}, "no search setting 'simulatons'; did you mean 'simulations'"),
+        ({"loop.batch": 0}, "loop setting batch=0: input should be greater"),
+        ({"targets.policy": "vists"}, "target setting policy='vists'"),
+        ({"targets": {"root_share": 0.7, "short_share": 0.7}}, "must not exceed 1"),
+        ({"targets.policy": "average"}, 'needs search selection="regret"'),
+        ({"seed.x": 3}, "training setting seed is 0: it has no setting 'x' within"),
+        ({"loop": {"exact": True, "overlap": True}}, "exact runs take turns"),
+    ],
+)
+def test_wrong_settings_are_named(changes, message):
+    with pytest.raises(SettingsError) as caught:
+        load_config("hex-5", {"seed": 0, **changes})
+    assert message in str(caught.value)
+
+
+def test_files_and_overrides(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(as_yaml(tiny()))
+    assert load_config(path) == tiny()
+    assert load_config(path, {"loop.games": 5, "params": {}}) == tiny(loop__games=5)
+    path.write_text("game: [")
+    with pytest.raises(SettingsError, match="is not YAML"):
+        load_config(path)
+    path.write_text("- 3")
+    with pytest.raises(SettingsError, match="first level"):
+        load_config(path)
+    with pytest.raises(FileNotFoundError, match="did you mean 'hex-5'"):
+        load_config("hex-55")
+
+
+def test_the_window_grows_as_katagos():
+    window = WindowConfig(size=250_000, exponent=0.75, scale=0.4)
+    # The published figures: 250,000 at first, "about 22 million" after 241 million.
+    assert window.positions(250_000) == 250_000
+    assert window.positions(241_000_000) == pytest.approx(22e6, rel=0.06)
+    assert WindowConfig(size=10, growing=False).positions(10**9) == 10

@@ -1,0 +1,143 @@
+"""Losses against plain numpy, and steps that go on after a restore as if nothing had been."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+import ramify as rf
+from ramify.training import Learner, LossConfig, OptimizerConfig, Replay, TargetConfig, WindowConfig, make_samples
+from ramify.training.losses import losses, measures
+from tests.training.helpers import records
+
+SEARCH = rf.SearchConfig(simulations=12)
+CPU = torch.device("cpu")
+
+
+def batch_of(game, rows=32, owners=False):
+    players = 2 if game.simultaneous else 1
+    made = make_samples(game, records(game, SEARCH, 8), SEARCH, TargetConfig(), players, owners)
+    replay = Replay(game, WindowConfig(), TargetConfig(), CPU)
+    replay.add(made)
+    return [replay.draw(rows, (number,)) for number in range(12)]
+
+
+def log_softmax(logits, legal):
+    masked = np.where(legal, logits, -np.inf)
+    best = masked.max()
+    return masked - best - np.log(np.exp(masked - best).sum())
+
+
+@pytest.mark.parametrize("name", ["hex", "pyrat"])
+def test_losses_are_the_formulas(name):
+    game = rf.make("hex", size=3) if name == "hex" else rf.make("pyrat", width=3, height=3, cheese=3, max_turns=10)
+    heads = ["wdl", "score", "value_error", *(["ownership"] if name == "hex" else [])]
+    module = rf.networks.make(game, {"kind": "resnet", "blocks": 1, "channels": 8, "heads": heads}).eval()
+    batch = batch_of(game, owners=name == "hex")[0]
+    outputs = module(batch.observations)
+    weights = LossConfig(policy=2.0, value=0.5)
+    found = {key: float(value.detach()) for key, value in losses(outputs, batch, module, weights).items()}
+    players, rows = batch.policies.shape[1], len(batch.policies)
+    numbers = {key: value.detach().numpy().astype(np.float64) for key, value in outputs.items()}
+    logits = numbers["logits"].reshape(rows, players, -1)
+    values, target = numbers["values"].reshape(rows, players), batch.values.numpy()
+    policy = wdl = 0.0
+    for row in range(rows):
+        for player in range(players):
+            logs = log_softmax(logits[row, player], batch.legal[row, player].numpy())
+            share = batch.policies[row, player].numpy()
+            policy -= (share[share > 0] * logs[share > 0]).sum()
+            value = float(np.clip(target[row, player], -1, 1))
+            chances = np.array([max(value, 0), 1 - abs(value), max(-value, 0)])
+            wdl -= (chances * log_softmax(numbers["wdl"].reshape(rows, players, 3)[row, player], True)).sum()
+    assert found["policy"] == pytest.approx(policy / rows / players, rel=1e-4)
+    assert found["value"] == pytest.approx(((values - target) ** 2).mean() + wdl / rows / players, rel=1e-4)
+    config = module.config
+    place = (batch.scores.numpy() / config.score_range + 1) / 2 * (config.score_bins - 1)
+    bins = [log_softmax(numbers["score"][row], True)[int(np.rint(place[row]))] for row in range(rows)]
+    assert found["score"] == pytest.approx(-np.mean(bins), rel=1e-4)
+    wanted = sum(getattr(weights, part) * loss for part, loss in found.items() if part != "total")
+    assert found["total"] == pytest.approx(wanted, rel=1e-5)
+    if name == "hex":
+        chance = 1 / (1 + np.exp(-numbers["ownership"].reshape(rows, -1)))
+        owned = (batch.owners.numpy() + 1) / 2
+        cross = -(owned * np.log(chance) + (1 - owned) * np.log(1 - chance)).mean()
+        assert found["ownership"] == pytest.approx(cross, rel=1e-4)
+
+
+def test_measures_of_perfect_and_of_useless_answers():
+    game = rf.make("hex", size=3)
+    batch = batch_of(game)[0]
+    perfect = {"logits": (batch.policies[:, 0] + 1e-9).log(), "values": batch.values[:, 0]}
+    found = measures(perfect, batch)
+    assert found["top1"] > 0.9  # not 1: two visited alike are both best
+    assert found["top3"] == 1.0
+    assert found["value_correlation"] == pytest.approx(1.0)
+    assert found["explained_variance"] == pytest.approx(1.0)
+    assert found["entropy"] == pytest.approx(found["target_entropy"], abs=1e-5)
+    useless = measures({"logits": torch.zeros(32, 9), "values": torch.zeros(32)}, batch)
+    assert useless["explained_variance"] == useless["value_correlation"] == 0.0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"kind": "sgd", "learning_rate": 0.05, "schedule": "linear"},
+        {"average": "swa", "swa_from": 0.3},
+        {"average": "none"},
+    ],
+)
+def test_steps_after_a_restore_are_the_same(settings):
+    game = rf.make("hex", size=3)
+    batches = batch_of(game)
+    module = rf.networks.make(game, "1x8")
+    config = OptimizerConfig(**{"learning_rate": 0.01, "warmup_steps": 4, **settings})
+    unbroken = Learner(module, config, LossConfig(), CPU)
+    wanted = [float(unbroken.step(batch, number / 12)["total"]) for number, batch in enumerate(batches)]
+    first = Learner(module, config, LossConfig(), CPU)
+    for number, batch in enumerate(batches[:7]):
+        first.step(batch, number / 12)
+    second = Learner(rf.networks.make(game, "1x8", seed=5), config, LossConfig(), CPU)
+    second.restore(copy.deepcopy(first.tensors()), first.steps)
+    found = [float(second.step(batch, (number + 7) / 12)["total"]) for number, batch in enumerate(batches[7:])]
+    assert found == wanted[7:]
+    for name, tensor in unbroken.tensors().items():
+        assert torch.equal(tensor, second.tensors()[name]), name
+    assert wanted[-1] < wanted[0]
+
+
+def test_averages_are_averages():
+    game = rf.make("hex", size=3)
+    batches = batch_of(game)
+    learner = Learner(rf.networks.make(game, "1x8"), OptimizerConfig(ema_decay=0.8), LossConfig(), CPU)
+    mean = None
+    for batch in batches:
+        learner.step(batch, 0.0)
+        weight = learner.module.state_dict()["stem.conv.weight"].clone()
+        mean = weight if mean is None else 0.8 * mean + 0.2 * weight
+    assert torch.allclose(learner.playing.state_dict()["stem.conv.weight"], mean, atol=1e-6)
+    assert learner.playing is not learner.module
+
+
+def test_rates_rise_and_fall():
+    config = OptimizerConfig(learning_rate=1.0, warmup_steps=10, final_share=0.1)
+    learner = Learner(rf.networks.make(rf.make("hex", size=3), "1x8"), config, LossConfig(), CPU)
+    assert learner.rate(0.0) == pytest.approx(0.1)
+    learner.steps = 100
+    assert [learner.rate(share) for share in (0.0, 0.5, 1.0, 2.0)] == pytest.approx([1.0, 0.55, 0.1, 0.1])
+
+
+def test_long_gradients_are_cut():
+    game = rf.make("hex", size=3)
+    batch = batch_of(game)[0]
+    settings = {"kind": "sgd", "momentum": 0, "clip": 1e-3, "weight_decay": 0, "warmup_steps": 0, "learning_rate": 1.0}
+    learner = Learner(rf.networks.make(game, "1x8"), OptimizerConfig(**settings), LossConfig(), CPU)
+    before = torch.cat([weight.detach().flatten().clone() for weight in learner.module.parameters()])
+    length = float(learner.step(batch, 0.0)["gradient"])
+    after = torch.cat([weight.detach().flatten() for weight in learner.module.parameters()])
+    assert length > 1e-2
+    assert float((after - before).norm()) == pytest.approx(1e-3, rel=1e-2)

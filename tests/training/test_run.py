@@ -1,0 +1,213 @@
+"""Whole runs: broken off anywhere and gone on with, they are the runs they would have been."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import ramify as rf
+from ramify.networks import network_id
+from ramify.selfplay import read_folder
+from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
+from ramify.training.checkpoints import LEARNER
+from tests.training.helpers import losses, tiny
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unbroken")
+    train(tiny(), folder)
+    return folder
+
+
+def identity(folder: Path) -> str:
+    """The checksum of the last network of a run."""
+    found = latest(folder / "checkpoints")
+    assert found is not None
+    return network_id(rf.networks.load(network_file(found)))
+
+
+class Breaker:
+    """Presses Ctrl-C once, at the first look at which ``when`` holds."""
+
+    def __init__(self, when) -> None:
+        self.when, self.done = when, False
+
+    def __call__(self, status) -> None:
+        if not self.done and self.when(status):
+            self.done = True
+            raise KeyboardInterrupt
+
+
+def test_a_run_leaves_everything_behind(unbroken):
+    assert [path.name for path in checkpoints(unbroken / "checkpoints")] == ["000000", "000001", "000002", "000003"]
+    lines = list(read_metrics(unbroken / "metrics.jsonl"))
+    iterations = [line for line in lines if line["kind"] == "iteration"]
+    assert [line["iteration"] for line in iterations] == [1, 2, 3]
+    for name in ("games", "game_length", "draws", "positions", "replay_age", "new_policy", "new_entropy", "new_top1"):
+        assert all(name in line for line in iterations), name
+    assert all(line["games"] == 12 for line in iterations)
+    assert len(losses(unbroken)) == iterations[-1]["step"]
+    assert sum(len(games) for _, games in read_folder(unbroken / "games")) == 36
+    last = json.loads((unbroken / "checkpoints" / "000003" / "progress.json").read_text())
+    assert last["network_id"] == identity(unbroken)
+    assert {"commit", "ramify", "torch", "python"} <= set(last)
+    assert (unbroken / "checkpoints" / "000003" / "config.yaml").read_text() == as_yaml(tiny())
+
+
+def test_only_the_latest_can_be_gone_on_from(tmp_path):
+    train(tiny(loop__keep=1, loop__iterations=2), tmp_path)
+    kept = [(path / LEARNER).exists() for path in checkpoints(tmp_path / "checkpoints")]
+    assert kept == [False, False, True]
+    assert all(network_file(path).exists() for path in checkpoints(tmp_path / "checkpoints"))
+
+
+def test_the_same_seed_gives_the_same_run(unbroken, tmp_path):
+    train(tiny(), tmp_path)
+    assert losses(tmp_path) == losses(unbroken)
+    assert identity(tmp_path) == identity(unbroken)
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        pytest.param(lambda status: len(status.history) == 1, id="between iterations"),
+        pytest.param(lambda status: status.phase == "training" and status.iteration == 1, id="while training"),
+    ],
+)
+def test_ctrl_c_loses_nothing(unbroken, tmp_path, when):
+    breaker = Breaker(when)
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny(loop__reuse=8), tmp_path, show=breaker)
+    assert breaker.done
+    train(tiny(loop__reuse=8), tmp_path)
+    whole = tmp_path / "whole"
+    train(tiny(loop__reuse=8), whole)
+    assert losses(tmp_path) == losses(whole)
+    assert identity(tmp_path) == identity(whole)
+
+
+def test_a_finished_run_goes_on_with_more_iterations(unbroken, tmp_path):
+    train(tiny(optimizer__schedule="constant", loop__iterations=1), tmp_path)
+    train(tiny(optimizer__schedule="constant", loop__iterations=3), tmp_path)
+    whole = tmp_path / "whole"
+    train(tiny(optimizer__schedule="constant", loop__iterations=3), whole)
+    assert losses(tmp_path) == losses(whole)
+
+
+def test_another_config_in_the_same_folder_is_refused(tmp_path):
+    train(tiny(loop__iterations=1), tmp_path)
+    with pytest.raises(ValueError, match="a run with other settings of search"):
+        train(tiny(search__simulations=9), tmp_path)
+
+
+def test_other_records_are_learnt_from_too(unbroken, tmp_path):
+    sources = [{"folder": str(unbroken / "games"), "weight": 3.0}]
+    train(tiny(sources=sources, loop__iterations=1), tmp_path)
+    assert losses(tmp_path) != losses(unbroken)[: len(losses(tmp_path))]
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(ValueError, match="no positions to learn from"):
+        train(tiny(sources=[{"folder": str(tmp_path / "nothing"), "weight": 1}]), tmp_path / "other")
+
+
+def test_a_network_to_start_from(unbroken, tmp_path):
+    start = network_file(latest(unbroken / "checkpoints"))
+    train(tiny(start=str(start), loop__iterations=1), tmp_path)
+    first = rf.networks.load(network_file(checkpoints(tmp_path / "checkpoints")[0]))
+    assert network_id(first) == identity(unbroken)
+
+
+def test_time_ends_a_run(tmp_path):
+    start = time.perf_counter()
+    train(tiny(loop__iterations=100_000, loop__max_seconds=2.0), tmp_path)
+    assert time.perf_counter() - start < 30
+    assert latest(tmp_path / "checkpoints").name != "000000"
+
+
+def test_losses_that_come_apart_are_said(tmp_path):
+    with pytest.raises(FloatingPointError, match="training has come apart"):
+        train(tiny(optimizer={"kind": "sgd", "learning_rate": 1e30, "clip": None, "warmup_steps": 0}), tmp_path)
+
+
+def test_damaged_shards_are_left_out(tmp_path, caplog):
+    train(tiny(loop__iterations=1), tmp_path)
+    shard = sorted((tmp_path / "games").glob("*.games"))[0]
+    shard.write_bytes(shard.read_bytes()[:-5])
+    train(tiny(loop__iterations=2), tmp_path)
+    assert "skipped" in caplog.text
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import torch
+from ramify.training import load_config, train
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    train(load_config(Path(sys.argv[1])), sys.argv[2])
+"""
+
+
+@pytest.mark.slow
+def test_kill_at_random_points_and_go_on(tmp_path):
+    """kill -9, again and again: the run becomes what it would have been, game for game and loss for loss."""
+    config = tiny(loop__exact=True, loop__iterations=3, loop__reuse=20, loop__games=24, search__simulations=30)
+    (tmp_path / "config.yaml").write_text(as_yaml(config))
+    (tmp_path / "program.py").write_text(PROGRAM)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    command = [sys.executable, str(tmp_path / "program.py"), str(tmp_path / "config.yaml")]
+    start = time.perf_counter()
+    subprocess.run([*command, str(whole)], check=True)
+    length, rng, kills = time.perf_counter() - start, random.Random(1), 0
+    for _ in range(6):
+        process = subprocess.Popen([*command, str(broken)])
+        try:
+            process.wait(rng.uniform(0.5, 1.0) * length)
+            break
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+    subprocess.run([*command, str(broken)], check=True)
+    assert kills
+    assert losses(broken) == losses(whole)
+    assert identity(broken) == identity(whole)
+
+
+def test_overlapping_runs_play_and_train_at_once(tmp_path):
+    loop = {"overlap": True, "iterations": 30, "checkpoint_seconds": 0.5, "max_seconds": 60.0, "loaders": 1}
+    config = tiny(**{f"loop__{name}": value for name, value in loop.items()})
+    train(config, tmp_path)
+    networks = checkpoints(tmp_path / "checkpoints")
+    assert len(networks) > 1
+    games = [game.number for _, games in read_folder(tmp_path / "games") for game in games]
+    assert len(set(games)) == len(games) >= 30 * 12
+    used = {header["network"] for header, _ in read_folder(tmp_path / "games")}
+    assert used <= {network_id(rf.networks.load(network_file(path))) for path in networks}
+    assert not list((tmp_path / "games").glob(".journal*"))
+    steps = len(losses(tmp_path))
+    train(config.replace(loop={**config.loop.model_dump(), "iterations": 45}), tmp_path)  # and it goes on
+    assert len(losses(tmp_path)) > steps
+
+
+def test_a_player_that_fails_is_heard_of(tmp_path):
+    (tmp_path / "games").write_text("in the way")
+    with pytest.raises(RuntimeError, match=r"self-play has failed: FileNotFoundError"):
+        train(tiny(loop__overlap=True), tmp_path)
+
+
+def test_torch_threads_are_as_asked_for(tmp_path):
+    before = torch.get_num_threads()
+    try:
+        train(tiny(loop__iterations=1, loop__threads=1), tmp_path)
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)

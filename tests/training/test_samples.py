@@ -1,0 +1,141 @@
+"""Targets, against plain recomputation from the games."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify.search.policies import outcome_weights
+from ramify.training import TargetConfig, make_samples
+from ramify.training.samples import replay
+from tests.training.helpers import records
+
+SEARCH = rf.SearchConfig(simulations=12)
+GAMES = {
+    "tictactoe": rf.make("tictactoe"),
+    "hex": rf.make("hex", size=3),
+    "pyrat": rf.make("pyrat", width=3, height=3, cheese=3, max_turns=12),
+    "goofspiel": rf.make("goofspiel", cards=3, returns="difference"),
+}
+
+
+def walk(game, record):
+    """(state before the move, move, rewards from this move on)."""
+    state, seen = game.initial_state(seed=record.seed), []
+    for move in record.moves:
+        before = state.copy()
+        seen.append([before, move, np.array(state.apply(*move.actions), np.float64)])
+    for number in range(len(seen)):
+        seen[number].append(sum(entry[2] for entry in seen[number:]))
+    return seen
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_rows_are_what_was_played(name):
+    game, row = GAMES[name], 0
+    players = 2 if game.simultaneous else 1
+    games = records(game, SEARCH)
+    made = make_samples(game, reversed(games), SEARCH, TargetConfig(), players, owners=False)
+    for record in sorted(games, key=lambda record: record.number):
+        for state, move, _, to_come in walk(game, record):
+            if move.found is None:
+                continue
+            order = [0, 1] if len(move.acting) == 2 else [move.acting[0], 1 - move.acting[0]]
+            assert np.array_equal(made.observations[row], state.observation(order[0]))
+            assert np.allclose(made.values[row], to_come[order[:players]], atol=1e-6)
+            for place, player in enumerate(order[:players]):
+                legal = np.zeros(game.num_actions, bool)
+                legal[state.legal_actions(player)] = True
+                assert np.array_equal(made.legal[row, place], legal)
+                visits = move.found.visits.sum(axis=1 - player)
+                wanted = np.zeros(game.num_actions)
+                wanted[move.found.outcomes[player]] = visits / visits.sum()
+                assert np.allclose(made.policies[row, place], wanted, atol=1e-6)
+            assert made.games[row] == record.number
+            row += 1
+    assert row == len(made) > 10
+
+
+@pytest.mark.parametrize("method", ["pruned", "improved", "nash"])
+def test_policy_targets_are_those_of_policies(method):
+    game = GAMES["pyrat"]
+    games = records(game, SEARCH, games=3)
+    made = make_samples(game, games, SEARCH, TargetConfig(policy=method), 2, owners=False)
+    found = [move.found for record in sorted(games, key=lambda r: r.number) for move in record.moves if move.found]
+    for row, one in enumerate(found):
+        for player in (0, 1):
+            weights = outcome_weights(one.root(SEARCH), player, method)
+            assert np.allclose(made.policies[row, player, one.outcomes[player]], weights / weights.sum(), atol=1e-6)
+
+
+def test_values_mix_returns_root_and_the_near_future():
+    game = GAMES["pyrat"]
+    record = records(game, SEARCH, games=1)[0]
+    rewards = np.array([entry[2] for entry in walk(game, record)])
+    roots = np.array([move.found.value for move in record.moves], np.float64)
+
+    def values(**targets):
+        return make_samples(game, [record], SEARCH, TargetConfig(**targets), 2, owners=False).values
+
+    returns = np.cumsum(rewards[::-1], axis=0)[::-1]
+    assert np.allclose(values(), returns, atol=1e-5)
+    assert np.allclose(values(root_share=1.0), roots, atol=1e-5)
+    assert np.allclose(values(root_share=0.25), 0.75 * returns + 0.25 * roots, atol=1e-5)
+    # The mean of the next roots, each with what was won until then: weights 1/3 * (2/3)^k, the rest the returns.
+    count, short = len(roots), np.zeros_like(roots)
+    for start in range(count):
+        left = 1.0
+        for ahead in range(start, count):
+            short[start] += left / 3 * (rewards[start:ahead].sum(axis=0) + roots[ahead])
+            left *= 2 / 3
+        short[start] += left * returns[start]
+    assert np.allclose(values(short_share=1.0, short_moves=3), short, atol=1e-5)
+
+
+def test_resignation_and_cut_games():
+    game = GAMES["hex"]
+    resigned = [
+        record
+        for record in records(game, SEARCH, 40, resign_below=0.5, resign_moves=1, playthrough=0.0)
+        if record.resigned and record.moves
+    ]
+    assert resigned
+    for record in resigned:
+        _, rewards = replay(game, record)
+        assert np.allclose(rewards.sum(axis=0), record.returns)
+    cut = records(game, SEARCH, 3, max_moves=2)
+    made = make_samples(game, cut, SEARCH, TargetConfig(), 1, owners=False)
+    record = min(cut, key=lambda record: record.number)
+    assert record.cut
+    last = record.moves[-1]
+    assert made.values[1, 0] == pytest.approx(last.found.value[last.acting[0]])
+
+
+def test_scores_and_owners():
+    game = GAMES["hex"]
+    record = records(game, SEARCH, 1)[0]
+    made = make_samples(game, [record], SEARCH, TargetConfig(), 1, owners=True)
+    final = replay(game, record)[0][-1]
+    for row, move in enumerate(record.moves):
+        viewer = move.acting[0]
+        assert made.scores[row] == record.returns[viewer] - record.returns[1 - viewer]
+        planes = final.observation(viewer)
+        assert np.array_equal(made.owners[row].reshape(3, 3), planes[0] - planes[1])
+    with pytest.raises(ValueError, match="who owns a cell at the end is not known in pyrat"):
+        make_samples(GAMES["pyrat"], [], SEARCH, TargetConfig(), 2, owners=True)
+
+
+def test_no_games_give_no_rows():
+    assert len(make_samples(GAMES["hex"], [], SEARCH, TargetConfig(), 1, owners=True)) == 0
+
+
+def test_surprise_is_the_divergence_from_the_prior():
+    game = GAMES["hex"]
+    record = records(game, SEARCH, 1)[0]
+    made = make_samples(game, [record], SEARCH, TargetConfig(), 1, owners=False)
+    move = record.moves[0]
+    share = move.found.visits.ravel() / move.found.visits.sum()
+    told = share > 0
+    wanted = (share[told] * np.log(share[told] / move.found.priors[move.acting[0]][told])).sum()
+    assert made.surprise[0] == pytest.approx(wanted, rel=1e-4)
