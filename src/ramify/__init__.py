@@ -49,27 +49,41 @@ __all__ = [
     "evaluators",
     "games",
     "make",
+    "pretrained",
     "register",
     "search",
 ]
 
 
-def _networks() -> Any:
-    """ramify.networks, which brings torch along: loaded when something of it is first used."""
+# Loaded when first used: some bring torch or a database along.
+_LATE_PACKAGES = ("arena", "hex", "networks", "protocols", "selfplay", "store", "training")
+
+
+def _package(name: str) -> Any:
     import importlib
 
-    return importlib.import_module("ramify.networks")
+    return importlib.import_module(f"ramify.{name}")
 
 
-_late.provide("Network", lambda: _networks().Network)
-_late.provide("onnx_bytes", lambda: _networks().onnx_bytes)
+def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> Any:
+    """The evaluator of a network that comes with the package; without a name, a list of them. Needs torch."""
+    return _package("networks").pretrained(name, device, **settings)
+
+
+def _shipped_file(name: str) -> Any:
+    return _package("networks.pretrained").find(name).file
+
+
+_late.provide("Network", lambda: _package("networks").Network)
+_late.provide("onnx_bytes", lambda: _package("networks").onnx_bytes)
+_late.provide("network_file", lambda: _shipped_file)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "networks":
-        return _networks()
+    if name in _LATE_PACKAGES:
+        return _package(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), "networks"]
+    return [*globals(), *_LATE_PACKAGES]
