@@ -11,7 +11,7 @@ import pytest
 
 import ramify as rf
 from ramify import _core
-from ramify.cli import demo, doctor, main
+from ramify.cli import doctor, main, watch
 from ramify.cli.common import parse_settings, print_position
 
 
@@ -37,7 +37,7 @@ def test_the_installed_command_answers() -> None:
 def test_without_a_command_it_helps(run) -> None:
     code, out, _ = run()
     assert code == 0
-    for command in ("games", "analyze", "doctor", "demo"):
+    for command in ("games", "analyze", "doctor", "demo", "watch"):
         assert command in out
 
 
@@ -49,9 +49,9 @@ def test_without_a_command_it_helps(run) -> None:
         (["games", "tictactoo"], ["tictactoo", "did you mean 'tictactoe'?"]),
         (["games", "tictactoe", "size=4"], ["size"]),
         (["games", "tictactoe", "size"], ["key=value", "'size'"]),
-        (["demo", "nothing"], ["nothing"]),
-        (["demo", "--red", "0"], ["red"]),
-        (["demo", "hex", "size=100"], ["size", "100"]),
+        (["watch", "nothing"], ["nothing"]),
+        (["watch", "--red", "0"], ["red"]),
+        (["watch", "hex", "size=100"], ["size", "100"]),
     ],
 )
 def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> None:
@@ -166,8 +166,8 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["doctor"])
 
 
-def test_the_demo_plays_a_game_to_its_end(run) -> None:
-    arguments = ("demo", "--red", "100", "--blue", "200", "--seed", "3")
+def test_watch_plays_a_game_to_its_end(run) -> None:
+    arguments = ("watch", "--red", "100", "--blue", "200", "--seed", "3")
     code, out, _ = run(*arguments)
     assert code == 0
     lines = out.splitlines()
@@ -181,33 +181,33 @@ def test_the_demo_plays_a_game_to_its_end(run) -> None:
     assert same.splitlines()[:-1] == lines[:-1]  # the last line has the time
 
 
-def test_the_demo_shows_both_players_where_both_act(run) -> None:
-    code, out, _ = run("demo", "goofspiel", "cards=3", "--red", "50", "--blue", "50")
+def test_watch_shows_both_players_where_both_act(run) -> None:
+    code, out, _ = run("watch", "goofspiel", "cards=3", "--red", "50", "--blue", "50")
     assert code == 0
     assert "red is player 0: 50 simulations per action" in out
     assert re.search(r"red plays \S+ \(expects .*\)\nblue plays \S+ \(expects .*\)\n", out)
     assert "after 3 turns" in out or "after 2 turns" in out  # the last cards leave no choice
 
 
-def test_the_demo_players_play_tic_tac_toe_well() -> None:
+def test_watch_players_play_tic_tac_toe_well() -> None:
     """A win in one is taken, a loss in one is avoided, and a forced draw is seen as one."""
     game = rf.make("tictactoe")
 
-    def choose(number: int, rows: list[str]) -> demo.Choice:
-        return demo.Player(game, number, 800, seed=0).choose(game.state(board=rows))
+    def choose(number: int, rows: list[str]) -> watch.Choice:
+        return watch.Player(game, number, 800, seed=0).choose(game.state(board=rows))
 
     wins = choose(0, ["xx.", "oo.", "..."])
     assert wins.name == "c1"
     assert wins.value > 0.9
     assert choose(1, ["x..", ".x.", "o.."]).name == "c3"
-    assert choose(0, ["xox", "xoo", "ox."]) == demo.Choice(player=0, action=8, name="c3", value=0.0, kept=0)
+    assert choose(0, ["xox", "xoo", "ox."]) == watch.Choice(player=0, action=8, name="c3", value=0.0, kept=0)
 
 
-def test_the_demo_players_keep_what_they_found() -> None:
+def test_watch_players_keep_what_they_found() -> None:
     game = rf.make("tictactoe")
-    state, players = game.initial_state(), [demo.Player(game, number, 300, number) for number in (0, 1)]
-    choices: list[demo.Choice] = []
-    turns = demo.play(state, players, lambda _, so_far: choices.append(so_far[-1]))
+    state, players = game.initial_state(), [watch.Player(game, number, 300, number) for number in (0, 1)]
+    choices: list[watch.Choice] = []
+    turns = watch.play(state, players, lambda _, so_far: choices.append(so_far[-1]))
     assert state.is_over
     assert turns == len(choices)
     assert [choice.kept for choice in choices[:2]] == [0, 0]  # nothing searched yet
@@ -221,21 +221,21 @@ def test_the_demo_players_keep_what_they_found() -> None:
 
 
 def test_chances_rise_from_the_worst_to_the_best() -> None:
-    assert demo.chances([]) == ""
-    assert demo.chances([-1.0, 0.1, 1.0]) == "expects +1.00 ▁▅█"
-    assert demo.chances([4.0, 0.1, -4.0]) == "expects -4.00 █▅▁"
-    assert len(demo.chances([0.0] * 99)) == len("expects +0.00 ") + demo.HISTORY
+    assert watch.chances([]) == ""
+    assert watch.chances([-1.0, 0.1, 1.0]) == "expects +1.00 ▁▅█"
+    assert watch.chances([4.0, 0.1, -4.0]) == "expects -4.00 █▅▁"
+    assert len(watch.chances([0.0] * 99)) == len("expects +0.00 ") + watch.HISTORY
 
 
 def test_stones_are_coloured_and_column_letters_are_not() -> None:
-    painted = demo.colour("  a b x o\n1 x . o X\nO has won")
+    painted = watch.colour("  a b x o\n1 x . o X\nO has won")
     styled = [(painted.plain[span.start : span.end], span.style) for span in painted.spans if span.style]
-    stones = [pair for pair in styled if pair[1] in demo.STYLES]
+    stones = [pair for pair in styled if pair[1] in watch.STYLES]
     assert stones == [
-        ("x", demo.STYLES[0]),
-        ("o", demo.STYLES[1]),
-        ("X", demo.STYLES[0]),
-        ("O", demo.STYLES[1]),
+        ("x", watch.STYLES[0]),
+        ("o", watch.STYLES[1]),
+        ("X", watch.STYLES[0]),
+        ("O", watch.STYLES[1]),
     ]
     assert painted.plain == "  a b x o\n1 x . o X\nO has won\n"
 
@@ -258,19 +258,19 @@ def test_boards_are_cut_off_and_not_wrapped(name: str, params: dict, width: int)
 
     state = rf.make(name, **params).initial_state(0)
     lines = str(state).splitlines()
-    players = [demo.Player(state.game, number, 5, number) for number in (0, 1)]
+    players = [watch.Player(state.game, number, 5, number) for number in (0, 1)]
 
     def shown(show, **settings) -> list[str]:
         console = Console(file=StringIO(), width=width, color_system=None, **settings)
         show(console)
         return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
-    whole = shown(lambda console: print_position(console, demo.colour(str(state))))
+    whole = shown(lambda console: print_position(console, watch.colour(str(state))))
     assert whole[: len(lines)] == [line.rstrip() for line in lines]  # a file or a pipe
     note = f"(cut off: {max(map(len, lines))} columns wide, and the terminal has {width})"
     for show in (
-        lambda console: print_position(console, demo.colour(str(state))),
-        lambda console: console.print(demo.screen(state, players, [], width)),
+        lambda console: print_position(console, watch.colour(str(state))),
+        lambda console: console.print(watch.screen(state, players, [], width)),
     ):
         seen = shown(show, force_terminal=True)
         for line, wanted in zip(seen, lines, strict=False):
@@ -282,8 +282,8 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     from rich.console import Console
 
     state = rf.make("tictactoe").initial_state()
-    players = [demo.Player(state.game, number, 5, number) for number in (0, 1)]
-    turns = demo.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
+    players = [watch.Player(state.game, number, 5, number) for number in (0, 1)]
+    turns = watch.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
     out = capsys.readouterr().out
     assert state.is_over
     assert out.count("plays") == turns + 1  # the last picture stays and is drawn again

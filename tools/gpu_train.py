@@ -2,7 +2,8 @@
 
     python -m tools.gpu_train OUT hex-7 hex-7:graph:search.graph=true
 
-A word is a preset, or PRESET:NAME:SETTING=VALUE,SETTING=VALUE (~ stands for a comma in a value). Figures, logs and the last networks go to OUT.
+A word is a preset, or PRESET:NAME:SETTING=VALUE,SETTING=VALUE (~ stands for a comma in a
+value). Figures and the last networks go to OUT.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How often a Hex network, alone and with search, plays a winning move where there is one.
 
-The positions are those of tests/golden/hex_solved.jsonl, solved by another program. Counted are positions that the player
-to move wins: any of the winning moves will do.
+The positions are those of tests/golden/hex_solved.jsonl, solved by another program. Counted are positions that
+the player to move wins: any of the winning moves will do.
 """
 
 from __future__ import annotations

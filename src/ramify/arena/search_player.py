@@ -25,13 +25,11 @@ class NetworkUser(PlayerConfig):
     network: str | None = None
     device: Literal["cpu", "cuda"] = Field("cpu", description="where the network runs; no part of a player's identity")
     cache: int = Field(20_000, ge=0, description="evaluated positions kept; no part of a player's identity")
+    exact: bool = Field(True, description="games equal to the bit however they are batched; false: faster in batches")
     temperature: float = Field(1.0, ge=0, description="of the first temperature_moves turns")
     temperature_moves: int = Field(0, ge=0, description="turns of the game, both players', before play is greedy")
 
-    where: ClassVar[tuple[str, ...]] = (
-        "device",
-        "cache",
-    )  # settings that change where and how fast, not what is played
+    where: ClassVar[tuple[str, ...]] = ("device", "cache")  # change where and how fast it plays, not what
 
     def content(self) -> dict[str, Any]:
         """The settings, with the network's checksum in place of its file."""
@@ -68,7 +66,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
     def open(self, game: Game) -> SearchPlayer:
         evaluator: Any = Uniform()
         if self.network is not None:
-            exact = self.max_seconds is None
+            exact = self.exact and self.max_seconds is None
             evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
         elif self.evaluator != "uniform":
             evaluator = Rollout(int(self.evaluator.partition(":")[2] or 1))
@@ -123,7 +121,7 @@ class NetworkPlayerConfig(NetworkUser):
     network: str = Field(description="a file of ramify.networks.save, or the name of a shipped network")
 
     def open(self, game: Game) -> NetworkPlayer:
-        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=True)
+        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=self.exact)
         return NetworkPlayer(game, evaluator, self)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli import analyze, bench, demo, doctor, games, match, ratings, selfplay, tournament
+from ramify.cli import analyze, bench, demo, doctor, games, match, ratings, selfplay, tournament, train, watch
 
 app = typer.Typer(
     help="Neural-guided search in games.",
@@ -17,11 +17,13 @@ app = typer.Typer(
 app.command("games")(games.games)
 app.command("analyze")(analyze.analyze)
 app.command("selfplay")(selfplay.selfplay)
+app.command("train")(train.train)
 app.command("match")(match.match)
 app.command("tournament")(tournament.tournament)
 app.command("ratings")(ratings.ratings)
 app.add_typer(bench.bench, name="bench")
 app.command("demo")(demo.demo)
+app.command("watch")(watch.watch)
 app.command("doctor")(doctor.doctor)
 
 

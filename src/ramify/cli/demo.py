@@ -1,218 +1,164 @@
-"""``ramify demo``: two search players with different budgets play a game against each other, on the terminal."""
+"""``ramify demo``: from nothing to a strong Hex player in minutes, rated, with a report to look at."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import columns, cut, cut_note, fail, parse_settings, print_position
+from ramify.cli import report
+from ramify.cli.arena import progress_bar, read_players
+from ramify.cli.common import fail, parse_settings, print_json
+from ramify.cli.train import CURVES, Lines, Panel
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
-    from rich.text import Text
+    from ramify.arena import Standings
+    from ramify.games import Game
+    from ramify.training import TrainConfig
 
-    from ramify.games import Game, State
-
-NAMES = ("red", "blue")
-STYLES = ("bold red", "bold blue")  # of the players' stones
-SIDES = {  # what a game itself calls its players; any other has a player 0 and a player 1
-    **dict.fromkeys(("tictactoe", "connect_four", "hex"), ("x", "o")),
-    "chess": ("white", "black"),
-    "pyrat": ("the rat", "the python"),
-}
-COLUMNS = "▁▂▃▄▅▆▇█"
-HISTORY = 24  # values shown beside the position
-BESIDE = 40  # columns that the players take there
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a player decided, what the action is called, and the reward the player still expects."""
-
-    player: int
-    action: int
-    name: str
-    value: float
-    kept: int  # visits that the player's graph had before it searched
-
-
-class Player:
-    """Searches with random games as its only knowledge, and keeps its graph from turn to turn."""
-
-    def __init__(self, game: Game, number: int, simulations: int, seed: int) -> None:
-        from ramify.evaluators import Rollout
-        from ramify.search import SearchConfig, Searcher
-
-        self.number = number
-        self.simulations = simulations
-        self.searcher = Searcher(game, Rollout(), SearchConfig(simulations=simulations, graph=True), seed=seed)
-        self.searched = False
-
-    def choose(self, state: State) -> Choice:
-        """The action to play now."""
-        result = self.searcher.run(state)
-        self.searched = True
-        action = result.action()
-        mine = action[self.number] if isinstance(action, tuple) else action
-        kept = int(result.visits.sum()) + 1 - result.stats["simulations"]
-        value = float(result.value[self.number])
-        return Choice(self.number, mine, state.action_name(mine, self.number), value, kept)
-
-    def follow(self, *actions: int) -> None:
-        """This was played: what is known of the rest of the game stays."""
-        if self.searched:
-            self.searcher.advance(*actions)
-
-
-Show = Callable[["State", list[Choice]], None]
-
-
-def play(state: State, players: Sequence[Player], show: Show) -> int:
-    """Play the game to its end, in place; `show` sees every position and the choices so far. Returns the turns."""
-    turns, choices = 0, list[Choice]()
-    while not state.is_over:
-        latest = [players[number].choose(state) for number in state.acting]
-        state.apply(*(choice.action for choice in latest))
-        for player in players:
-            player.follow(*(choice.action for choice in latest))
-        turns += 1
-        choices += latest
-        show(state, choices)
-    return turns
+PRESET = "hex-5"
+SIMULATIONS = 200
+SHOWN = ("", "c3", "b3 c3", "a1 c3 d2")  # positions in the report, as actions
 
 
 def demo(
-    game: Annotated[str, typer.Argument(help="Any game; see `ramify games`.")] = "hex",
-    settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
-    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 4_000,
-    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed shows the same game.")] = 0,
-    pause: Annotated[float, typer.Option(min=0, help="Least seconds per turn on a terminal.")] = 0.3,
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Settings of the training, to change.")
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Where everything is kept; an unfinished run goes on.")] = Path(
+        "runs/demo"
+    ),
+    games: Annotated[int, typer.Option(min=2, help="Rating games of every two players; an even number.")] = 40,
+    json: Annotated[bool, typer.Option("--json", help="For machines: ratings and where the report is.")] = False,
 ) -> None:
-    """Watch two search players with different budgets play a game."""
-    from rich.console import Console
+    """Train Hex 5x5 from nothing, rate the result, and write a report.
 
-    from ramify.games import make
-
-    try:
-        state = make(game, **parse_settings(settings or [])).initial_state(seed)
-    except (ValueError, ImportError) as error:
-        fail(error)
-    console = Console(highlight=False)
-    players = [Player(state.game, number, budget, 2 * seed + number) for number, budget in enumerate((red, blue))]
-    watch = watch_live if console.is_terminal else watch_plain
+    About four minutes on two cores. The trained player meets random moves,
+    alpha-beta search three moves deep, and itself before training, each with
+    200 simulations a move where it searches.
+    """
     started = time.perf_counter()
-    turns = watch(console, state, players, pause)
-    ending = summary(str(state.game), state.returns.tolist(), sides(state.game))
-    console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
+    try:
+        from ramify.training import load_config
+
+        config = load_config(PRESET, parse_settings(settings or []))
+        trained = train_with_panel(config, folder, quiet=json)
+        names, standings = rate(config, folder, trained, games, quiet=json)
+        path = write_report(config, folder, trained, names, standings, time.perf_counter() - started)
+    except KeyboardInterrupt:
+        print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
+        raise typer.Exit(130) from None
+    except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
+        fail(error)
+    show(names, standings, path, time.perf_counter() - started, as_json=json)
 
 
-def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> int:
-    """The position in place, turn after turn, and beside it what the players expect."""
-    from rich.live import Live
+def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
+    """Train, or go on; the network."""
+    from ramify.training import network_file, train
 
-    with Live(screen(state, players, [], console.width), console=console, auto_refresh=False) as live:
-        shown = time.perf_counter()
-
-        def show(state: State, choices: list[Choice]) -> None:
-            nonlocal shown
-            time.sleep(max(0.0, shown + pause - time.perf_counter()))
-            shown = time.perf_counter()
-            live.update(screen(state, players, choices, console.width), refresh=True)
-
-        return play(state, players, show)
+    with ExitStack() as stack:
+        panel = Panel(stack, folder) if sys.stderr.isatty() and not quiet else Lines(quiet)
+        return network_file(train(config, folder, show=panel))
 
 
-def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
-    """Who plays, one line per choice and the position at the end: for files and pipes."""
-    shown = 0
-    for player in players:
-        console.print(introduction(player, state.game), soft_wrap=True)
+def rate(
+    config: TrainConfig, folder: Path, trained: Path, games: int, *, quiet: bool
+) -> tuple[dict[str, str], Standings]:
+    """Let the trained player, the untrained one, alpha-beta and random moves play each other; names by identity."""
+    from ramify.arena import Conditions, Openings, Pace, Tournament, round_robin
+    from ramify.games import make
+    from ramify.store import Store
+    from ramify.training import checkpoints, network_file
 
-    def show(_: State, choices: list[Choice]) -> None:
-        nonlocal shown
-        for choice in choices[shown:]:
-            console.print(caption(choice), soft_wrap=True)
-        shown = len(choices)
-
-    turns = play(state, players, show)
-    print_position(console, colour(str(state)))
-    return turns
-
-
-def sides(game: Game) -> tuple[str, str]:
-    """What the players are called on the board of this game."""
-    return SIDES.get(game.name, ("player 0", "player 1"))
-
-
-def introduction(player: Player, game: Game) -> Text:
-    """Who this is, and how much it may think."""
-    from rich.text import Text
-
-    text = Text(NAMES[player.number], STYLES[player.number])
-    who = f" is {sides(game)[player.number]}: {player.simulations:,} simulations per action"
-    return text.append(who, "default")
+    first = network_file(checkpoints(folder / "checkpoints")[0])
+    search = f"simulations={SIMULATIONS},c_puct={config.search.c_puct},fpu={config.search.fpu},exact=false"
+    texts = {
+        "trained": f"search:network={trained},{search}",
+        "untrained": f"search:network={first},{search}",
+        "alpha-beta, depth 3": "alphabeta:depth=3",
+        "random": "random",
+    }
+    players = read_players(list(texts.values()))
+    names = {player.identity: name for player, name in zip(players, texts, strict=True)}
+    game = make(config.game, **config.params)
+    tournament = Tournament(game, tuple(round_robin(players)), games, Conditions(Openings("random:2"), config.seed))
+    with Store(folder / "ramify.db") as store, progress_bar(quiet) as watch:
+        standings = tournament.run(results=store.results(), pace=Pace(together=games), watch=watch)
+    if not standings.complete:
+        raise KeyboardInterrupt
+    return names, standings
 
 
-def screen(state: State, players: Sequence[Player], choices: list[Choice], width: int) -> Group:
-    """The position, the players beside it (below it where there is no room), and then the latest choice."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
+def write_report(
+    config: TrainConfig, folder: Path, trained: Path, names: dict[str, str], standings: Standings, seconds: float
+) -> Path:
+    """The page with curves, ratings and positions."""
+    from ramify.games import make
+    from ramify.training import as_yaml, read_metrics
 
-    board, people = colour(str(state)), Text()
-    for player in players:
-        people.append("\n").append_text(introduction(player, state.game)).append("\n")
-        people.append(chances([choice.value for choice in choices if choice.player == player.number])).append("\n")
-    last = caption(choices[-1]) if choices else Text()
-    if columns(board) + 4 + BESIDE > width:
-        return Group(cut(board), cut_note(board, width), people, last)
-    grid = Table.grid(padding=(0, 4))
-    grid.add_row(cut(board), people)
-    return Group(grid, last)
-
-
-def chances(values: Sequence[float]) -> str:
-    """The latest values as a row of small columns, from the worst to the best they could be (at least -1 to 1)."""
-    if not values:
-        return ""
-    most, top = max(1.0, *map(abs, values)), len(COLUMNS) - 1
-    columns = [COLUMNS[round((value / most + 1) / 2 * top)] for value in values[-HISTORY:]]
-    return f"expects {values[-1]:+.2f} {''.join(columns)}"
-
-
-def colour(text: str) -> Text:
-    """A printed position with the stones and edges of x in one colour and those of o in another."""
-    from rich.text import Text
-
-    painted = Text()
-    for line in text.splitlines():
-        letters_of_columns = line.split()[:2] == ["a", "b"]
-        for number, word in enumerate(line.split(" ")):
-            style = {"x": STYLES[0], "o": STYLES[1]}.get(word.lower(), "")
-            painted.append(" " if number else "").append(word, "dim" if letters_of_columns else style)
-        painted.append("\n")
-    return painted
+    iterations = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "iteration"]
+    random = next(identity for identity, name in names.items() if name == "random")
+    total = int(sum(line["games"] for line in iterations))
+    subtitle = (
+        f"{total:,} games of self-play, {iterations[-1]['positions']:,} positions, "
+        f"{iterations[-1]['step']:,} steps; {seconds:.0f} s in all"
+    )
+    game = make(config.game, **config.params)
+    sections = [
+        ("How it learnt", report.curves(iterations, CURVES)),
+        ("How strong it is", report.ratings_table(standings, names, random)),
+        ("What it thinks", report.pictures(thoughts(config, game, trained))),
+        ("Settings", f"<pre>{report.escape(as_yaml(config, only_changed=True))}</pre>"),
+    ]
+    path = folder / "report.html"
+    report.write(path, report.page(f"{game} from nothing", subtitle, sections))
+    return path
 
 
-def caption(choice: Choice) -> Text:
-    """What just happened."""
-    from rich.text import Text
+def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, Any, Any]]:
+    """Some positions and what the trained player finds there."""
+    from ramify.networks import Network, load
+    from ramify.search import search
 
-    text = Text(NAMES[choice.player], STYLES[choice.player])
-    return text.append(f" plays {choice.name} (expects {choice.value:+.2f}, {choice.kept:,} visits kept)", "default")
+    evaluator, found = Network(load(trained), "cpu"), []
+    for actions in SHOWN:
+        state = game.initial_state()
+        for name in actions.split():
+            state.apply(state.action(name))
+        result = search(state, evaluator, SIMULATIONS, c_puct=config.search.c_puct)
+        player = state.acting[0]
+        caption = f"{'red' if player == 0 else 'blue'} to move expects {result.value[player]:+.2f}; visits in percent"
+        found.append((caption, state, result))
+    return found
 
 
-def summary(game: str, returns: Sequence[float], sides: Sequence[str]) -> Text:
-    """How the game ended."""
-    from rich.text import Text
-
-    text = Text(f"{game}: ")
-    if returns[0] == returns[1]:
-        return text.append("a draw")
-    winner = int(returns[1] > returns[0])
-    return text.append(NAMES[winner], STYLES[winner]).append(f" ({sides[winner]}) wins")
+def show(names: dict[str, str], standings: Standings, path: Path, seconds: float, *, as_json: bool) -> None:
+    """The ratings for people or machines, and where the report is."""
+    random = next(identity for identity, name in names.items() if name == "random")
+    ratings = standings.ratings(anchor=random)
+    lines = standings.crosstable()
+    trained = next(identity for identity, name in names.items() if name == "trained")
+    rows: list[dict[str, Any]] = [
+        {
+            "player": names[str(rating.player)],
+            "elo": round(rating.elo),
+            "interval": [round(rating.low), round(rating.high)],
+            "trained_scores": lines[trained, str(rating.player)].points / lines[trained, str(rating.player)].games
+            if rating.player != trained
+            else None,
+        }
+        for rating in ratings.table
+    ]
+    if as_json:
+        return print_json({"ratings": rows, "report": str(path), "seconds": round(seconds, 1)})
+    for row in rows:
+        low, high = row["interval"]
+        score = "" if row["trained_scores"] is None else f"   the trained player scores {row['trained_scores']:.0%}"
+        print(f"{row['player']:20} {row['elo']:+5} Elo ({low:+} to {high:+}){score}")
+    print(f"{seconds:.0f} s in all; look at {path}")
+    return None

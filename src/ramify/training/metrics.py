@@ -28,8 +28,11 @@ class Metrics:
         write_atomically(path, "".join(json.dumps(line) + "\n" for line in kept).encode())
         self._file = path.open("a", encoding="utf-8")
 
-    def add(self, kind: Kind, number: int, figures: Mapping[str, float]) -> None:
+    def write(self, kind: Kind, number: int, figures: Mapping[str, float]) -> None:
         self._file.write(json.dumps({"kind": kind, kind: number, **figures}) + "\n")
+
+    def tell(self, kind: Kind, number: int, figures: Mapping[str, float]) -> None:
+        """Hand figures to the sinks; those of an iteration when its checkpoint is there."""
         for sink in self.sinks:
             sink(kind, number, figures)
 

@@ -18,6 +18,13 @@ def presets() -> list[str]:
     return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
 
 
+def preset_texts() -> dict[str, str]:
+    """What each preset is, from the comment it begins with."""
+    folder = resources.files("ramify.training") / "presets"
+    first = {name: (folder / f"{name}.yaml").read_text(encoding="utf-8").partition("\n")[0] for name in presets()}
+    return {name: line.removeprefix("# ") for name, line in first.items()}
+
+
 def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) -> TrainConfig:
     """The config of a preset or a YAML file. Overrides have dotted names, such as ``loop.iterations``."""
     return TrainConfig(**overridden(read_yaml(source), overrides or {}))

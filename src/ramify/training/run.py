@@ -33,6 +33,7 @@ from ramify.training.samples import Samples, make_samples
 logger = logging.getLogger("ramify")
 
 JUDGED = 2048  # newest positions on which a network is judged before it learns from them
+COUNTED = ("games", "batch", "reuse", "exact")  # of loop: what iterations are made of
 FLUSH_STEPS = 50  # steps between two looks at the losses, which lie on the device
 
 
@@ -45,6 +46,7 @@ class Status:
     iterations: int = 0
     step: int = 0
     share: float = 0.0  # of the phase that is done
+    done: float = 0.0  # share of the run that is over
     seconds: float = 0.0
     figures: dict[str, float] = field(default_factory=dict)
     history: list[dict[str, float]] = field(default_factory=list)  # of iterations
@@ -140,6 +142,7 @@ class Training:
         """One step, when so much of the run's games is done; its losses are written down a little later."""
         batch = self.draw()
         progress = self.progress(share)
+        self.status.done = progress
         rate = self.learner.rate(progress)
         found = self.learner.step(batch, progress)
         self._waiting.append((self.learner.steps, rate, found))
@@ -160,7 +163,8 @@ class Training:
                 raise FloatingPointError(
                     f"the loss at step {step} is {figures}: training has come apart; lower the rate"
                 )
-            self.metrics.add("step", step, figures)
+            self.metrics.write("step", step, figures)
+            self.metrics.tell("step", step, figures)
         self._waiting.clear()
         self.show(step=self.learner.steps, figures=figures)
 
@@ -171,9 +175,10 @@ class Training:
         self.steps_in_iteration = 0
         made = {"seconds": self.seconds, "step": self.learner.steps, "positions": self.replay.total}
         made |= {"replay_age": self.replay.mean_age, **self.judged, **figures}
-        self.metrics.add("iteration", self.iteration, made)
+        self.metrics.write("iteration", self.iteration, made)
         self.status.history.append(dict(made))
         self.checkpoint()
+        self.metrics.tell("iteration", self.iteration, made)
         self.show(iteration=self.iteration, figures=made)
 
     def judge(self, rows: int) -> None:
@@ -307,7 +312,7 @@ def train(
     """Train, or go on with a run that was stopped, in a folder; returns the folder of the last checkpoint.
 
     Ctrl-C ends a run with everything kept: the same call goes on where it was. A folder belongs to one config: another
-    one is an error, except for ``loop``, which says how long, how many and with what.
+    one is an error, except for what ``loop`` says of how long and with what.
     """
     from ramify.training.alternate import take_turns
     from ramify.training.overlap import play_meanwhile
@@ -336,11 +341,10 @@ def claim(config: TrainConfig, folder: Path) -> None:
     file = folder / "config.yaml"
     if file.exists():
         known = load_config(file)
-        if differing := [
-            name
-            for name in TrainConfig.model_fields
-            if name != "loop" and getattr(known, name) != getattr(config, name)
-        ]:
+        groups = [name for name in TrainConfig.model_fields if name != "loop"]
+        differing = [name for name in groups if getattr(known, name) != getattr(config, name)]
+        differing += [f"loop.{name}" for name in COUNTED if getattr(known.loop, name) != getattr(config.loop, name)]
+        if differing:
             raise ValueError(
                 f"{folder} has a run with other settings of {', '.join(differing)}: "
                 "give the same ones to go on with it, or another folder"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import sqrt
 
 from ramify._core import State
@@ -10,6 +11,7 @@ from ramify.games.pictures.svg import Canvas, Point
 RADIUS = 22.0  # of a hexagon, centre to corner
 WIDTH = sqrt(3) * RADIUS
 MARGIN = 3.2 * RADIUS
+SHOWN = 0.01  # smallest share that is written on a cell
 COLOURS = {"x": "#d0382f", "o": "#2a66b1"}
 RIMS = {"x": "#8e1f19", "o": "#17427a"}
 
@@ -20,8 +22,11 @@ LOWER_LEFT, LOWER_RIGHT = (-WIDTH / 2, RADIUS / 2), (WIDTH / 2, RADIUS / 2)
 HEXAGON = (TOP, UPPER_RIGHT, LOWER_RIGHT, BOTTOM, LOWER_LEFT, UPPER_LEFT)
 
 
-def draw(state: State) -> str:
-    """The board with its edges, coordinates and stones; the last stone, where known, carries a white dot."""
+def draw(state: State, heat: Mapping[int, float] | None = None) -> str:
+    """The board with its edges, coordinates and stones; the last stone, where known, carries a white dot.
+
+    ``heat``: shares of cells (actions), shown by colour and in percent.
+    """
     board: list[str] = state.fields["board"]
     last: str | None = state.fields["last"]
     size = len(board)
@@ -31,13 +36,24 @@ def draw(state: State) -> str:
     for row in range(size):
         for column in range(size):
             corners = [_shifted(_centre(row, column), corner) for corner in HEXAGON]
-            canvas.polygon(corners, fill="#f4e8cd", stroke="#8a7752", stroke_width=1.2)
+            share = (heat or {}).get(row * size + column, 0.0)
+            canvas.polygon(corners, fill=_warm(share), stroke="#8a7752", stroke_width=1.2)
+            if share >= SHOWN:
+                x, y = _centre(row, column)
+                canvas.text(x, y + 5, f"{100 * share:.0f}", size=14, fill="#3a2a10")
     _coordinates(canvas, size)
     for row, line in enumerate(board):
         for column, symbol in enumerate(line):
             if symbol != ".":
                 _stone(canvas, _centre(row, column), symbol, marked=last == f"{chr(97 + column)}{row + 1}")
     return canvas.render()
+
+
+def _warm(share: float) -> str:
+    """The colour of a cell with this share: from the board's own to a strong orange."""
+    part = min(1.0, max(0.0, share)) ** 0.5
+    red, green, blue = (round(a + (b - a) * part) for a, b in ((0xF4, 0xF2), (0xE8, 0x8C), (0xCD, 0x28)))
+    return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def _centre(row: int, column: int) -> Point:

@@ -1,0 +1,205 @@
+"""``ramify train``: self-play and training until a network is strong."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli.common import fail, parse_settings, print_json
+from ramify.cli.curves import sparkline
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from ramify.training import Sink, Status, TrainConfig
+
+REDRAW = 0.25  # seconds between two pictures of the panel
+CURVES = {  # figures of iterations that people look at first
+    "new_policy": "policy loss on new positions",
+    "new_value": "value loss on new positions",
+    "new_top1": "best action guessed",
+    "new_explained_variance": "value explained",
+    "game_length": "game length",
+}
+
+
+def train(
+    name: Annotated[str | None, typer.Argument(help="A preset, or a YAML file; none: list the presets.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Settings to change, such as loop.iterations=5.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where the run is kept; default: runs/NAME. An unfinished one goes on.")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="Also write figures to this store, such as ramify.db.")] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard's files.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Only print all settings, as YAML.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="For machines: the last figures.")] = False,
+) -> None:
+    """Train a network from self-play.
+
+    Ctrl-C stops a run with everything kept; the same command goes on with it.
+    A GPU is used where there is one, and then games are played meanwhile.
+
+    \b
+    ramify train                                     # presets
+    ramify train hex-5                               # minutes on two cores
+    ramify train hex-5 loop.iterations=5 network=2x16
+    ramify train mine.yaml --folder runs/first --store ramify.db
+    """
+    if name is None:
+        return list_presets(as_json=json)
+    try:
+        from ramify.training import as_yaml, load_config
+
+        config = load_config(name, parse_settings(settings or []))
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        fail(error)
+    if show:
+        print(as_yaml(config), end="")
+        return None
+    run(config, folder or Path("runs") / Path(name).stem, store=store, tensorboard=tensorboard, as_json=json)
+    return None
+
+
+def list_presets(*, as_json: bool) -> None:
+    """What can be trained by name."""
+    try:
+        from ramify.training.presets import preset_texts
+    except ImportError as error:
+        fail(error)
+    texts = preset_texts()
+    if as_json:
+        return print_json(texts)
+    for name, text in texts.items():
+        print(f"{name:10} {text}")
+    return None
+
+
+def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: bool, as_json: bool) -> None:
+    """Train, and say what came of it."""
+    from ramify.training import read_metrics
+    from ramify.training import train as train_run
+
+    with ExitStack() as stack:
+        try:
+            sinks = make_sinks(stack, config, folder, store, tensorboard)
+            panel = Panel(stack, folder) if sys.stderr.isatty() and not as_json else Lines(quiet=as_json)
+            last = train_run(config, folder, sinks=sinks, show=panel)
+        except KeyboardInterrupt:
+            print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
+            raise typer.Exit(130) from None
+        except (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError) as error:
+            fail(error)
+    figures = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "iteration"]
+    if as_json:
+        print_json({"folder": str(folder), "network": str(last / "network.safetensors"), **(figures or [{}])[-1]})
+    else:
+        print(f"trained; the network is {last / 'network.safetensors'}")
+
+
+def make_sinks(
+    stack: ExitStack, config: TrainConfig, folder: Path, store: Path | None, tensorboard: bool
+) -> tuple[Sink, ...]:
+    """Where figures go beside the run's own file."""
+    sinks: list[Sink] = []
+    if tensorboard:
+        from ramify.training import tensorboard as make_tensorboard
+
+        sinks.append(make_tensorboard(folder / "tensorboard"))
+    if store is not None:
+        from ramify.store import Store
+
+        sinks.append(stack.enter_context(RunInStore(Store(store), config, folder)))
+    return tuple(sinks)
+
+
+class RunInStore:
+    """A sink that keeps a run's figures and networks in a store, and how it has ended."""
+
+    def __init__(self, store: Any, config: TrainConfig, folder: Path) -> None:
+        from ramify.training.run import origin
+
+        self.store, self.folder = store, folder
+        self.name = str(folder.resolve())
+        store.start_run(self.name, config.model_dump(mode="json"), origin()["commit"], resume=True)
+
+    def __call__(self, kind: str, number: int, figures: Any) -> None:
+        if kind != "iteration":  # those of single steps are in the run's folder
+            return
+        self.store.add_metrics(self.name, number, figures)
+        from ramify.training import checkpoints, network_file, read_checkpoint
+
+        newest = checkpoints(self.folder / "checkpoints")[-1]
+        _, progress = read_checkpoint(newest)
+        self.store.add_checkpoint(self.name, progress["iteration"], network_file(newest), progress["network_id"])
+
+    def __enter__(self) -> RunInStore:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt | typer.Exit)
+        self.store.finish_run(self.name, "finished" if kind is None else "stopped" if stopped else "failed")
+        self.store.close()
+
+
+class Lines:
+    """A line for every iteration, where nobody watches a terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet, self.seen = quiet, 0
+
+    def __call__(self, status: Status) -> None:
+        if self.quiet or len(status.history) == self.seen:
+            return
+        self.seen = len(status.history)
+        last = status.history[-1]
+        shown = "  ".join(f"{name.removeprefix('new_')} {last[name]:.3f}" for name in CURVES if name in last)
+        print(f"iteration {status.iteration}  step {status.step}  {status.seconds:.0f} s  {shown}", file=sys.stderr)
+
+
+class Panel:
+    """What a run looks like, redrawn while it goes on."""
+
+    def __init__(self, stack: ExitStack, folder: Path) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.folder, self.drawn = folder, 0.0
+        self.live = stack.enter_context(Live(console=Console(stderr=True), refresh_per_second=4, transient=True))
+
+    def __call__(self, status: Status) -> None:
+        if time.perf_counter() - self.drawn > REDRAW:
+            self.drawn = time.perf_counter()
+            self.live.update(picture(status, self.folder))
+
+
+def picture(status: Status, folder: Path) -> RenderableType:
+    """The panel: how far, how fast, and the curves."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    left = ""
+    if status.done > 0.01:
+        left = f", about {status.seconds / status.done * (1 - status.done):,.0f} s left"
+    figures = status.figures
+    moves, evaluations = (figures.get(name, 0.0) for name in ("positions_per_s", "evaluations_per_s"))
+    rates = f"{moves:,.0f} moves/s, {evaluations:,.0f} evaluations/s" if moves else ""
+    head = Table.grid(padding=(0, 2))
+    head.add_row("run", str(folder))
+    head.add_row("iteration", f"{status.iteration} of {status.iterations}, step {status.step}: {status.phase}")
+    head.add_row("time", f"{status.seconds:,.0f} s{left}")
+    head.add_row("self-play", rates)
+    head.add_row("loss", "  ".join(f"{n} {figures[n]:.3f}" for n in ("policy", "value", "total") if n in figures))
+    curves = Table.grid(padding=(0, 2))
+    for name, label in CURVES.items():
+        values = [line[name] for line in status.history if name in line]
+        if values:
+            curves.add_row(label, sparkline(values), f"{values[-1]:.3f}")
+    return Group(head, ProgressBar(total=1.0, completed=status.done, width=60), curves)
