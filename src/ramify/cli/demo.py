@@ -113,7 +113,7 @@ def write_report(
         ("How it learnt", report.curves(iterations, CURVES)),
         ("How strong it is", report.ratings_table(standings, names, random)),
         ("What it thinks", report.pictures(thoughts(config, game, trained))),
-        ("Settings", f"<pre>{report.escape(as_yaml(config, only_changed=True))}</pre>"),
+        ("Settings", report.verbatim(as_yaml(config, only_changed=True))),
     ]
     path = folder / "report.html"
     report.write(path, report.page(f"{game} from nothing", subtitle, sections))

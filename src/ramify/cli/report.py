@@ -54,6 +54,10 @@ def figure(picture: str, caption: str) -> str:
     return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
+def verbatim(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>"
+
+
 def curves(iterations: Sequence[Mapping[str, float]], names: Mapping[str, str]) -> str:
     """A picture for each figure that the iterations have."""
     parts = []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ramify.evaluators import Rollout
 from ramify.networks import network_id
 from ramify.selfplay.records import GameRecord, recover
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
-from ramify.training.run import Training, game_figures, make_evaluator, self_play
+from ramify.training.run import Training, game_figures, make_evaluator, rollout_search, self_play
 from ramify.training.shelf import Shelf, missing
 
 Games = dict[int, GameRecord]  # by number
@@ -26,7 +27,7 @@ def take_turns(training: Training) -> None:
         first = training.iteration * loop.games
         if training.steps_in_iteration == 0:
             evaluator.load_weights(training.learner.playing)
-            play(training, evaluator, first, games)
+            play(training, evaluator, first, games, rollouts=training.iteration < loop.rollout_iterations)
             games |= {game.number: game for game in shelf.fresh()}
         fresh = [games.pop(number) for number in range(first, first + loop.games) if number in games]
         before = training.replay.total
@@ -54,9 +55,11 @@ def refill(training: Training, games: Games) -> None:
             training.replay.add(training.samples(lot), total)
 
 
-def play(training: Training, evaluator: Any, first: int, games: Games) -> None:
-    """Play the games of an iteration that are not there yet."""
+def play(training: Training, evaluator: Any, first: int, games: Games, *, rollouts: bool) -> None:
+    """Play the games of an iteration that are not there yet, with the network or by random games."""
     loop = training.config.loop
+    search = rollout_search(training.config) if rollouts else training.config.search
+    judge = Rollout() if rollouts else evaluator
 
     def show(progress: Progress) -> None:
         rates = {"positions_per_s": progress.positions_per_s, "evaluations_per_s": progress.evaluations_per_s}
@@ -64,10 +67,10 @@ def play(training: Training, evaluator: Any, first: int, games: Games) -> None:
 
     for start, count in missing(first, loop.games, games):
         play_games(
-            self_play(training.config, training.game, evaluator, start, count),
+            self_play(training.config, training.game, judge, start, count, search),
             training.games_folder,
             games_per_shard=loop.games_per_shard,
-            network=network_id(training.learner.playing),
+            network=None if rollouts else network_id(training.learner.playing),
             progress=show,
         )
 

@@ -98,6 +98,8 @@ class LoopConfig(Settings):
     iterations: int = Field(20, ge=1, description="rounds of self-play, training and a checkpoint")
     max_seconds: float | None = Field(None, gt=0, description="end after so much time, at the latest")
     games: int = Field(256, ge=1, description="games of one iteration")
+    rollout_iterations: int = Field(0, ge=0, description="iterations at the start that search by random games instead")
+    rollout_simulations: int = Field(400, ge=2, description="of their searches, all of them full")
     reuse: float = Field(4.0, gt=0, description="how often a recorded position is trained on, on average")
     batch: int = Field(256, ge=1, description="positions of one step")
     places: int = Field(256, ge=1, description="games played at once")
@@ -138,4 +140,6 @@ class TrainConfig(Settings):
             raise ValueError('target policy="average" needs search selection="regret" or "exp3"')
         if self.loop.exact and self.loop.overlap:
             raise ValueError("with overlap games depend on when a checkpoint comes: exact runs take turns")
+        if self.loop.rollout_iterations and self.loop.overlap:
+            raise ValueError("rollout_iterations need iterations: not with overlap")
         return self

@@ -19,7 +19,6 @@ from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.networks import GameNetwork, Network, load, make, network_id
 from ramify.search.config import SearchConfig
-from ramify.selfplay.config import PlayConfig
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
 from ramify.training.checkpoints import latest, read_checkpoint, write_checkpoint
@@ -33,7 +32,14 @@ from ramify.training.samples import Samples, make_samples
 logger = logging.getLogger("ramify")
 
 JUDGED = 2048  # newest positions on which a network is judged before it learns from them
-COUNTED = ("games", "batch", "reuse", "exact")  # of loop: what iterations are made of
+COUNTED = (
+    "games",
+    "batch",
+    "reuse",
+    "exact",
+    "rollout_iterations",
+    "rollout_simulations",
+)  # of loop: what iterations are made of
 FLUSH_STEPS = 50  # steps between two looks at the losses, which lie on the device
 
 
@@ -249,7 +255,14 @@ def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.devic
     return Network(module, device, threads=loop.threads, compile=loop.compile and device.type == "cuda")
 
 
-def self_play(config: TrainConfig, game: Game, evaluator: Any, first: int, games: int | None) -> SelfPlay:
+def rollout_search(config: TrainConfig) -> SearchConfig:
+    """The searches of iterations that know nothing but random games: full ones, as many simulations are cheap."""
+    return config.search.replace(simulations=config.loop.rollout_simulations, fast_simulations=None, batch=1)
+
+
+def self_play(
+    config: TrainConfig, game: Game, evaluator: Any, first: int, games: int | None, search: SearchConfig | None = None
+) -> SelfPlay:
     """The games of a run from a number on."""
     loop = config.loop
     places = loop.places if games is None else min(loop.places, games)
@@ -257,8 +270,8 @@ def self_play(config: TrainConfig, game: Game, evaluator: Any, first: int, games
     return SelfPlay(
         game,
         evaluator,
-        config.search,
-        PlayConfig(**config.play.model_dump()),
+        search or config.search,
+        config.play,
         games=games,
         places=places,
         threads=loop.threads,
@@ -321,9 +334,12 @@ def train(
     place = Path(folder)
     claim(chosen, place)
     training = Training(chosen, place, sinks, show)
-    overlap = training.device.type == "cuda" if chosen.loop.overlap is None else chosen.loop.overlap
+    loop = chosen.loop
+    overlap = loop.overlap
+    if overlap is None:
+        overlap = training.device.type == "cuda" and not loop.exact and not loop.rollout_iterations
     try:
-        (play_meanwhile if overlap and not chosen.loop.exact else take_turns)(training)
+        (play_meanwhile if overlap else take_turns)(training)
     except KeyboardInterrupt:
         training.flush_steps()
         training.checkpoint(partial=True)
