@@ -180,6 +180,9 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("history_key", &AnyState::history_key, "As key, but equal only for equal repetition histories too.")
       .def_prop_ro("canonical_key", &AnyState::canonical_key, 
                    "The least key among the images under symmetries that keep the players; the key, where a game has none.")
+      .def_prop_ro("heuristic", &AnyState::heuristic,
+                   "What player 0 is thought to win from here on, at a glance; None where the game has no opinion.",
+                   nb::sig("def heuristic(self) -> float | None"))
       .def_prop_ro("fields", [](const AnyState& s) { return to_python(s.fields()); },
                    "The position as plain data; game.state(**fields) gives it back.",
                    nb::sig("def fields(self) -> dict[str, Any]"))

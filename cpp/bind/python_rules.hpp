@@ -96,6 +96,11 @@ class PythonRules {
 
   Key key(const State& s) const { return read<Key>(s.state().attr("key"), "key must be a whole number of 64 bits"); }
 
+  double heuristic(const State& s) const {
+    const nb::object given = nb::getattr(s.state(), "heuristic", nb::none());
+    return given.is_none() ? 0.0 : read<double>(given, "heuristic must be a number, or None");
+  }
+
   void observe(const State& s, int player, float* out) const {
     const auto observation = read<Floats>(s.state().attr("observation")(player), "observation() must give float32");
     if (observation.size() != observation_size_) throw InvalidInput("observation() has the wrong size");

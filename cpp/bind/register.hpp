@@ -7,6 +7,7 @@
 #include <string>
 
 #include "games/any.hpp"
+#include "search/alphabeta.hpp"
 #include "search/any_search.hpp"
 #include "search/settings.hpp"
 
@@ -14,6 +15,9 @@ namespace ramify {
 
 using SearchMaker = std::function<std::unique_ptr<AnySearch>(const AnyState&, const Settings&)>;
 std::map<std::string, SearchMaker>& search_registry();
+
+using AlphaBetaRunner = AlphaBetaResult (*)(const AnyState&, const AlphaBetaSettings&, Watcher&);
+std::map<std::string, AlphaBetaRunner>& alphabeta_registry();
 
 void register_all_games();
 

@@ -46,6 +46,8 @@ nb::object array_of(const std::vector<T>& data, std::vector<std::size_t> shape =
 
 // Every setting must be there: Python's SearchConfig is the one place with defaults.
 Settings to_settings(const nb::dict& settings);
+// What a game written in Python says of its returns. Raises InvalidInput for a solver where chance decides.
+Stakes read_stakes(const nb::object& game, bool solver);
 BatchView to_view(const nb::dict& batch);
 // Logits are float32, or bfloat16 as uint16. Values say the form of both: [rows, 2], or [rows] of who acts. Views of
 // the caller's arrays.

@@ -21,7 +21,8 @@ E option(const nb::dict& settings, const char* name, std::initializer_list<const
   throw InvalidInput(std::string(name) + " cannot be '" + given + "'");
 }
 
-// What a game written in Python says of its returns.
+}  // namespace
+
 Stakes read_stakes(const nb::object& game, bool solver) {
   const auto says = [&](const char* name) { return nb::cast<bool>(nb::bool_(nb::getattr(game, name, nb::bool_(false)))); };
   if (solver && says("chance"))
@@ -40,8 +41,6 @@ Stakes read_stakes(const nb::object& game, bool solver) {
   }
   return stakes;
 }
-
-}  // namespace
 
 Settings to_settings(const nb::dict& d) {
   Settings s;

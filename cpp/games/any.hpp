@@ -56,6 +56,8 @@ class AnyState {
   virtual Key key() const = 0;
   virtual Key history_key() const = 0;
   virtual Key canonical_key() const = 0;
+  // What player 0 is thought to win from here on; nothing where the game has no opinion.
+  virtual std::optional<float> heuristic() const = 0;
   virtual std::vector<Action> actions(int player) const = 0;
   // One action per outcome, and for every action its outcome or -1.
   virtual std::pair<std::vector<Action>, std::vector<std::int16_t>> outcomes(int player) const = 0;
@@ -103,6 +105,11 @@ class StateOf final : public AnyState {
     else return key();
   }
   Key canonical_key() const override { return canonical(rules_, position_).first; }
+  std::optional<float> heuristic() const override {
+    if constexpr (requires { rules_.heuristic(position_); })
+      return acting() == kOver ? 0.0f : static_cast<float>(rules_.heuristic(position_));
+    else return std::nullopt;
+  }
   std::vector<Action> actions(int player) const override {
     std::vector<Action> list(static_cast<std::size_t>(rules_.num_actions()));
     list.resize(static_cast<std::size_t>(rules_.actions(position_, player, list.data())));

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -66,6 +68,17 @@ class ConnectFour {
   std::pair<Key, int> canonical(const State& s) const {
     const Key mirror = key_of(mirrored(s.stones[0]), mirrored(s.stones[1]));
     return mirror < key(s) ? std::pair{mirror, 1} : std::pair{key(s), 0};
+  }
+
+  // Cells that would complete a line count for their owner, those on its rows twice: stones fall into the odd rows for
+  // x and into the even ones for o once only such cells are left. Then stones towards the middle, where lines cross.
+  float heuristic(const State& s) const {
+    const float lead = judge(s, 0) - judge(s, 1);
+    return lead / (std::abs(lead) + 60.0f);
+  }
+
+  void rank(const State&, const Action* actions, int count, std::int32_t* ranks) const {
+    for (int i = 0; i < count; ++i) ranks[i] = 64 * (kColumns / 2 - std::abs(actions[i] - kColumns / 2));
   }
 
   void observe(const State& s, int player, float* out) const {
@@ -162,6 +175,28 @@ class ConnectFour {
       if (pairs & pairs >> 2 * direction) return true;
     }
     return false;
+  }
+
+  // Cells where one stone more makes four in a line.
+  static Cells completing(Cells own) {
+    Cells cells = own << 1 & own << 2 & own << 3;  // on top of three
+    for (int d : {kStride - 1, kStride, kStride + 1}) {
+      const Cells right = own << d & own << 2 * d, left = own >> d & own >> 2 * d;
+      cells |= right & (own << 3 * d | own >> d);
+      cells |= left & (own >> 3 * d | own << d);
+    }
+    return cells & kBoard;
+  }
+
+  static float judge(const State& s, int player) {
+    constexpr Cells kOddRows = kBottom * 0b010101ULL;  // first, third and fifth
+    const Cells own = s.stones[static_cast<std::size_t>(player)];
+    const Cells threats = completing(own) & ~(s.stones[0] | s.stones[1]);
+    const Cells good = threats & (player == 0 ? kOddRows : ~kOddRows);
+    int points = 12 * std::popcount(threats) + 12 * std::popcount(good);
+    for (int column = 0; column < kColumns; ++column)
+      points += (kColumns / 2 - std::abs(column - kColumns / 2)) * std::popcount(own & column_mask(column));
+    return static_cast<float>(points);
   }
 
   static Cells mirrored(Cells stones) {

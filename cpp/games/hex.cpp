@@ -1,11 +1,14 @@
 #include "games/hex.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ramify {
 namespace {
 
 constexpr std::array<std::array<int, 2>, 6> kNeighbours{{{-1, 0}, {-1, 1}, {0, -1}, {0, 1}, {1, -1}, {1, 0}}};
+
+constexpr int kFar = 200;  // a distance that the other player need not allow
 
 }  // namespace
 
@@ -20,16 +23,25 @@ Hex::Hex(Params& params) {
     for (int column = 0; column < size_; ++column) {
       const int index = row * size_ + column;
       Cell at;
+      Cells around{};
       at.base = static_cast<std::uint16_t>(std::clamp(index - size_, 0, 64 * (kWords - 1) - 1));
       for (const auto [down, right] : kNeighbours) {
         const int r = row + down, c = column + right;
-        if (r >= 0 && r < size_ && c >= 0 && c < size_) at.neighbours |= std::uint64_t{1} << (r * size_ + c - at.base);
+        if (r < 0 || r >= size_ || c < 0 || c >= size_) continue;
+        at.neighbours |= std::uint64_t{1} << (r * size_ + c - at.base);
+        add(around, r * size_ + c);
       }
       for (std::size_t player = 0; player < 2; ++player)
         at.key[player] = zobrist(domain, 2 * static_cast<Key>(index) + player);
       at.starts = static_cast<std::uint8_t>((row == 0) | (column == 0) << 1);
       at.ends = static_cast<std::uint8_t>((row == size_ - 1) | (column == size_ - 1) << 1);
+      for (int player = 0; player < 2; ++player) {
+        if (at.starts >> player & 1) add(edges_[static_cast<std::size_t>(player)][0], index);
+        if (at.ends >> player & 1) add(edges_[static_cast<std::size_t>(player)][1], index);
+      }
+      add(board_, index);
       table_.push_back(at);
+      around_.push_back(around);
     }
   initial_.key = initial_.rotated = mix(domain);
 }
@@ -41,6 +53,101 @@ void Hex::swap_players(State& s) const {
   s = initial_;
   s.second = second;
   place(s, 1, mirrored);
+}
+
+// What a position looks like at a glance: van Rijswijck's two-distance (Queenbee, 2000).
+//
+// A cell is at distance 1 from an edge if it touches it, over own stones too; else one further than the second nearest
+// of its neighbours, for the other player would take the nearest. Over two empty neighbours a distance cannot be
+// spoilt, so bridges count as what they are. The sum of a cell's distances to both edges says how many stones a chain
+// through it needs; the least sum is the player's distance from winning, and the cells that attain it are its ways.
+template <class Visit>
+void Hex::each(const Cells& set, Visit&& visit) const {
+  for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w)
+    for (std::uint64_t left = set[w]; left; left &= left - 1)
+      visit(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+}
+
+void Hex::join_groups(const State& s, int player, const Cells& empty, Links& links) const {
+  const auto p = static_cast<std::size_t>(player), words = static_cast<std::size_t>(words_);
+  const auto unite = [words](Cells& set, const Cells& other) {
+    for (std::size_t w = 0; w < words; ++w) set[w] |= other[w];
+  };
+  Cells done{};
+  each(s.stones[p], [&](std::size_t stone) {
+    const int where = static_cast<int>(stone);
+    if (has(done, where)) return;
+    Cells group{}, around{};
+    join(group, s.stones[p], where);
+    each(group, [&](std::size_t c) { unite(around, around_[c]); });
+    for (std::size_t w = 0; w < words; ++w) around[w] &= empty[w];
+    each(around, [&](std::size_t c) { unite(links.next[c], around); });
+    if (has(s.start, where)) unite(links.near[0], around);
+    if (has(s.end, where)) unite(links.near[1], around);
+    unite(done, group);
+  });
+}
+
+// Ring after ring: a cell is reached when a second neighbour is.
+void Hex::add_distances(const Links& links, const Cells& edge, Distances& found) const {
+  const auto words = static_cast<std::size_t>(words_);
+  Cells front = edge, reached = edge, once{}, twice{};
+  bool any = true;
+  for (int distance = 1; any; ++distance) {
+    each(front, [&](std::size_t c) {
+      found.over[c] = static_cast<std::int16_t>(found.over[c] + distance - kFar);
+      for (std::size_t w = 0; w < words; ++w) {
+        twice[w] |= once[w] & links.next[c][w];
+        once[w] |= links.next[c][w];
+      }
+    });
+    any = false;
+    for (std::size_t w = 0; w < words; ++w) {
+      front[w] = twice[w] & ~reached[w];
+      reached[w] |= front[w];
+      any |= front[w] != 0;
+    }
+  }
+}
+
+Hex::Distances Hex::distances(const State& s, int player) const {
+  const auto words = static_cast<std::size_t>(words_);
+  Cells empty{};
+  for (std::size_t w = 0; w < words; ++w) empty[w] = board_[w] & ~(s.stones[0][w] | s.stones[1][w]);
+  Links links;
+  links.near = edges_[static_cast<std::size_t>(player)];
+  each(empty, [&](std::size_t c) {
+    for (std::size_t w = 0; w < words; ++w) links.next[c][w] = around_[c][w] & empty[w];
+  });
+  join_groups(s, player, empty, links);
+  Distances found;
+  each(empty, [&](std::size_t c) { found.over[c] = 2 * kFar; });
+  for (Cells& edge : links.near) {
+    for (std::size_t w = 0; w < words; ++w) edge[w] &= empty[w];
+    add_distances(links, edge, found);
+  }
+  found.least = kFar;
+  each(empty, [&](std::size_t c) {
+    if (found.over[c] < found.least) found.ways = 0;
+    found.least = std::min<int>(found.least, found.over[c]);
+    found.ways += found.over[c] == found.least;
+  });
+  return found;
+}
+
+float Hex::heuristic(const State& s) const {
+  const Distances first = distances(s, 0), second = distances(s, 1);
+  const float lead = 100.0f * static_cast<float>(second.least - first.least) + static_cast<float>(first.ways - second.ways);
+  return lead / (std::abs(lead) + 200.0f);
+}
+
+// Cells on short ways of either player first.
+void Hex::rank(const State& s, const Action* actions, int count, std::int32_t* ranks) const {
+  const Distances first = distances(s, 0), second = distances(s, 1);
+  for (int i = 0; i < count; ++i) {
+    const auto c = static_cast<std::size_t>(actions[i]);
+    ranks[i] = actions[i] == cells_ ? 4 * kFar * 32 : (4 * kFar - first.over[c] - second.over[c]) * 32;
+  }
 }
 
 void Hex::observe(const State& s, int player, float* out) const {

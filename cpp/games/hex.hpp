@@ -83,6 +83,10 @@ class Hex {
     return s.rotated < s.key ? std::pair{s.rotated, 1} : std::pair{s.key, 0};
   }
 
+  // Both from two-distances: see hex.cpp.
+  float heuristic(const State& s) const;
+  void rank(const State& s, const Action* actions, int count, std::int32_t* ranks) const;
+
   void observe(const State& s, int player, float* out) const;
   std::vector<Symmetry> symmetries() const;
   State transform(const State& s, int k) const;
@@ -101,6 +105,19 @@ class Hex {
     std::uint16_t base = 0;
     std::uint8_t starts = 0;  // bit p: on player p's first edge
     std::uint8_t ends = 0;    // bit p: on player p's second edge
+  };
+
+  // How far a player is from joining its edges, if the other may always spoil the best way.
+  struct Distances {
+    std::array<std::int16_t, kMaxSize * kMaxSize> over;  // by way of each empty cell
+    int least = 0;                                       // of them
+    int ways = 0;                                        // cells over which it is that
+  };
+
+  // What is next to what for a player, to whom own stones are no way at all.
+  struct Links {
+    std::array<Cells, kMaxSize * kMaxSize> next;  // of each empty cell
+    std::array<Cells, 2> near;                    // of each of its edges
   };
 
   static bool has(const Cells& set, int cell) { return set[static_cast<std::size_t>(cell >> 6)] >> (cell & 63) & 1; }
@@ -148,6 +165,11 @@ class Hex {
   }
 
   void swap_players(State& s) const;
+  template <class Visit>
+  void each(const Cells& set, Visit&& visit) const;
+  void join_groups(const State& s, int player, const Cells& empty, Links& links) const;
+  void add_distances(const Links& links, const Cells& edge, Distances& found) const;
+  Distances distances(const State& s, int player) const;
   void read_board(State& s, const Value::Dict& parts) const;
   bool second_to_move(const State& s, const Value* to_move) const;
   std::int16_t read_last(const State& s, const Value* last) const;
@@ -162,6 +184,9 @@ class Hex {
   Key side_key_ = 0;
   State initial_;
   std::vector<Cell> table_;
+  Cells board_{};              // all cells
+  std::vector<Cells> around_;  // the neighbours of each cell
+  std::array<std::array<Cells, 2>, 2> edges_{};  // cells on each player's first and second edge
 };
 
 }  // namespace ramify

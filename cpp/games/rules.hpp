@@ -92,6 +92,12 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   Stakes stakes(state)                   as above; exact bounds are not needed, true ones are. Left out: nothing known.
 //   std::string_view R::notation           the field that `game.state("...")` fills. Left out: no such short form.
 //   Key history_key(state)                 as key, but also equal only for equal repetition histories.
+//   float heuristic(state)                 a guess at what player 0 will still win, strictly between the least and the
+//       most it can. Left out: 0. Never asked of a finished game, nor are the next two.
+//   void rank(state, const Action* actions, int count, std::int32_t* ranks)   how promising the acting player's actions
+//       look at a glance, from 0 on; from 2^20 on for what answers itself, as captures. Left out: all alike.
+//   int sharp(state, Action* actions)      actions after which a heuristic is not to be trusted, as captures; -1 where
+//       none is before every action was tried, as in check. Left out: none.
 
 template <class R>
 concept MergesActions = requires(const R rules, const typename R::State state, Action* actions, std::int16_t* index) {

@@ -34,6 +34,7 @@ class RulesDynamics {
     }
   }
 
+  const R& rules() const { return *rules_; }
   int num_actions() const { return rules_->num_actions(); }
   Acting acting(const Cursor& cursor) const { return rules_->acting(cursor); }
   Rewards apply(Cursor& cursor, Joint joint) const { return rules_->apply(cursor, joint); }
@@ -46,8 +47,11 @@ class RulesDynamics {
         const auto [key, symmetry] = rules_->canonical(cursor);
         return {key, symmetry};
       }
-    if constexpr (requires { rules_->history_key(cursor); }) return {rules_->history_key(cursor), 0};
-    else return {rules_->key(cursor), 0};
+    return {future_key(cursor), 0};
+  }
+  Key future_key(const Cursor& cursor) const {
+    if constexpr (requires { rules_->history_key(cursor); }) return rules_->history_key(cursor);
+    else return rules_->key(cursor);
   }
 
   int outcomes(const Cursor& cursor, int player, Action* actions, std::int16_t* index) const {

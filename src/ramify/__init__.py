@@ -27,6 +27,7 @@ from ramify.search import (
     equilibria,
     search,
 )
+from ramify.search.alphabeta import alphabeta
 
 __version__ = "0.1.0"
 
@@ -44,6 +45,7 @@ __all__ = [
     "SearchResult",
     "Searcher",
     "State",
+    "alphabeta",
     "check_game",
     "equilibria",
     "evaluators",

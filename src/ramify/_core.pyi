@@ -133,6 +133,12 @@ class State:
         """
 
     @property
+    def heuristic(self) -> float | None:
+        """
+        What player 0 is thought to win from here on, at a glance; None where the game has no opinion.
+        """
+
+    @property
     def fields(self) -> dict[str, Any]:
         """The position as plain data; game.state(**fields) gives it back."""
 
@@ -256,6 +262,11 @@ def round_prior(prior: float) -> float:
 
 def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
     """The engine's own softmax."""
+
+MOST_DEPTH: int = 500
+
+def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Alpha-beta search of one position; ramify.search.alphabeta calls it."""
 
 class Pool:
     """Many games at once; ramify.selfplay drives it."""

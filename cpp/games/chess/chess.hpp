@@ -35,6 +35,7 @@
 
 #include "games/chess/action.hpp"
 #include "games/chess/fen.hpp"
+#include "games/chess/heuristic.hpp"
 #include "games/chess/position.hpp"
 #include "games/rules.hpp"
 
@@ -116,6 +117,11 @@ class Chess {
   }
   Key history_key(const State& s) const { return combine(key(s), s.past); }
   void observe(const State& s, int player, float* out) const;
+
+  // See heuristic.hpp.
+  float heuristic(const State& s) const;
+  void rank(const State& s, const Action* actions, int count, std::int32_t* ranks) const;
+  int sharp(const State& s, Action* out) const { return chess::sharp_actions(s.position, out); }
 
   std::uint64_t perft(const State& s, int depth) const { return chess::perft(s.position, depth); }
 

@@ -9,14 +9,17 @@ from ramify.arena.ratings import Rating, Ratings, count, rate
 from ramify.arena.results import Memory, Results
 from ramify.arena.search_player import NetworkPlayerConfig, SearchPlayerConfig
 from ramify.arena.sequential import Sprt, SprtConfig, sprt
+from ramify.arena.simple import AlphaBetaPlayerConfig, GreedyConfig, RandomConfig
 from ramify.arena.text import read_player
 from ramify.arena.tournament import Line, Standings, Tournament, gauntlet, reference_pool, round_robin
 
 __all__ = [
+    "AlphaBetaPlayerConfig",
     "Choice",
     "Conditions",
     "Fixture",
     "Gate",
+    "GreedyConfig",
     "Interrupted",
     "Limits",
     "Line",
@@ -29,6 +32,7 @@ __all__ = [
     "Player",
     "PlayerConfig",
     "Progress",
+    "RandomConfig",
     "Rating",
     "Ratings",
     "Results",

@@ -106,6 +106,14 @@ class PythonGame(metaclass=_GameType):
         del position, player
         return str(action)
 
+    def heuristic(self, position: Any) -> float | None:
+        """What player 0 is thought to win from here on, strictly within what it can; None: no opinion.
+
+        Alpha-beta asks for it where its depth ends.
+        """
+        del position
+        return None
+
     def outcomes(self, position: Any, player: int) -> Iterable[Iterable[int]]:
         """The legal actions in groups with the same effect (same next key, same rewards)."""
         return [[action] for action in self.legal_actions(position, player)]

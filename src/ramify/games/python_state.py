@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
@@ -96,6 +97,20 @@ class PythonState:
         """The least key among the images under symmetries that keep the players."""
         others = [k for k, symmetry in enumerate(self._game.symmetries) if k and not symmetry.swaps_players]
         return min([self.key, *(self._checked_key(self._game.transform(self._position, k)) for k in others)])
+
+    @property
+    def heuristic(self) -> float | None:
+        """What player 0 is thought to win from here on, at a glance; None where the game has no opinion."""
+        given = self._game.heuristic(self._position) if self.acting else 0.0
+        if given is None:
+            return None
+        try:
+            value = float(given)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not math.isfinite(value):
+            self._blame("heuristic", f"must give a number or None, not {given!r}")
+        return value
 
     def legal_actions(self, player: int | None = None) -> Integers:
         """int32, ascending; empty for a player who does not act."""

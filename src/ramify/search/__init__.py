@@ -2,12 +2,15 @@
 
 from ramify._core import EvaluatorError
 from ramify.search import equilibria
+from ramify.search.alphabeta import AlphaBetaConfig, AlphaBetaResult
 from ramify.search.batch import Batch, Evaluation, Evaluator, LatentModel, LatentOutput, NativeEvaluator
 from ramify.search.config import SearchConfig
 from ramify.search.result import SearchResult
 from ramify.search.searcher import Searcher, search
 
 __all__ = [
+    "AlphaBetaConfig",
+    "AlphaBetaResult",
     "Batch",
     "Evaluation",
     "Evaluator",

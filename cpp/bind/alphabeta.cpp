@@ -1,0 +1,96 @@
+// Alpha-beta as Python calls it: one call for one position, of whatever game.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "base/error.hpp"
+#include "bind/modules.hpp"
+#include "bind/python_rules.hpp"
+#include "bind/register.hpp"
+#include "bind/search.hpp"
+#include "search/alphabeta_search.hpp"
+
+namespace ramify {
+namespace {
+
+using namespace nb::literals;
+
+// Lets Ctrl-C end a search, and everything else that a signal may raise pass.
+class SignalWatcher final : public Watcher {
+ public:
+  bool stop() override {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() == 0) return false;
+    if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
+    PyErr_Clear();
+    return true;
+  }
+  bool forgives() override {
+    try {
+      throw;
+    } catch (nb::python_error& error) {
+      const nb::gil_scoped_acquire acquire;
+      return error.matches(PyExc_KeyboardInterrupt);
+    } catch (...) {
+      return false;
+    }
+  }
+};
+
+AlphaBetaSettings to_alphabeta(const nb::dict& d) {
+  AlphaBetaSettings s;
+  s.depth = std::min(field<int>(d, "depth"), kMostDepth);
+  s.nodes = d["nodes"].is_none() ? 0 : field<std::int64_t>(d, "nodes");
+  s.seconds = d["seconds"].is_none() ? 0.0 : field<double>(d, "seconds");
+  s.table = field<std::int64_t>(d, "table");
+  s.width = d["width"].is_none() ? 0 : field<int>(d, "width");
+  s.quiescence = field<bool>(d, "quiescence");
+  s.ties = field<bool>(d, "ties");
+  return s;
+}
+
+AlphaBetaResult run_python(const nb::object& state, const AlphaBetaSettings& settings, Watcher& watcher) {
+  const nb::object game = state.attr("game");
+  if (nb::cast<bool>(nb::bool_(nb::getattr(game, "chance", nb::bool_(false)))))
+    throw InvalidInput("alpha-beta cannot search a game of chance: it would see lots not yet drawn");
+  const PythonDynamics dynamics(PythonRules(nb::cast<int>(game.attr("num_actions")), 0, read_stakes(game, false)));
+  return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state));
+}
+
+nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
+  const AlphaBetaSettings settings = to_alphabeta(given);
+  SignalWatcher watcher;
+  AlphaBetaResult found;
+  if (const AnyState* native = nullptr; nb::try_cast(state, native)) {
+    const auto& run = alphabeta_registry().at(native->game()->name());
+    const nb::gil_scoped_release release;
+    found = run(*native, settings, watcher);
+  } else {
+    found = run_python(state, settings, watcher);
+  }
+  if (found.interrupted && found.depth == 0) {
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw nb::python_error();
+  }
+  nb::dict d;
+  d["action"] = found.action;
+  d["ties"] = nb::tuple(nb::cast(found.ties));
+  d["line"] = nb::tuple(nb::cast(found.line));
+  d["value"] = found.value;
+  d["plies"] = found.plies;
+  d["depth"] = found.depth;
+  d["nodes"] = found.nodes;
+  d["solved"] = found.solved;
+  d["interrupted"] = found.interrupted;
+  return d;
+}
+
+}  // namespace
+
+void bind_alphabeta(nb::module_& m) {
+  m.attr("MOST_DEPTH") = kMostDepth;
+  m.def("alphabeta", &alphabeta, "state"_a, "settings"_a,
+        "Alpha-beta search of one position; ramify.search.alphabeta calls it.",
+        nb::sig("def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]"));
+}
+
+}  // namespace ramify
