@@ -157,6 +157,17 @@ def test_doctor_notices_a_broken_core(run, monkeypatch: pytest.MonkeyPatch) -> N
     assert "the core is broken" in out
 
 
+def test_ctrl_c_while_commands_load_is_one_line(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+            if name == "ramify.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "ramify.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    assert run("games") == (130, "", "ramify: stopped\n")
+
+
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> None:
         raise ValueError("a bug, not a mistake of the user")

@@ -26,15 +26,20 @@ inline Vector lanes(const T* from) {
 }
 
 inline Float4 all(float x) { return Float4{x, x, x, x}; }
-inline Int4 max4(Int4 a, Int4 b) { return a > b ? a : b; }
-inline std::int32_t top(Int4 a) {
-  const std::int32_t low = a[0] > a[1] ? a[0] : a[1], high = a[2] > a[3] ? a[2] : a[3];
-  return low > high ? low : high;
+template <class Vector>
+inline Vector max4(Vector a, Vector b) {
+  return a > b ? a : b;
 }
-inline bool any(Int4 mask) {
-  std::uint64_t halves[2];
-  std::memcpy(halves, &mask, sizeof halves);
-  return (halves[0] | halves[1]) != 0;
+// The largest of four, and the bits of all four: by exchanging halves, then neighbours, without a jump that would be
+// guessed wrong half of the time.
+template <class Vector>
+inline auto top(Vector a) {
+  a = max4(a, Vector{a[2], a[3], a[0], a[1]});
+  return max4(a, Vector{a[1], a[0], a[3], a[2]})[0];
+}
+inline std::uint32_t joined(Uint4 a) {
+  a |= Uint4{a[2], a[3], a[0], a[1]};
+  return (a | Uint4{a[1], a[0], a[3], a[2]})[0];
 }
 
 }  // namespace ramify

@@ -66,7 +66,9 @@ nb::object apply(AnyState& state, const nb::args& actions) {
   list.reserve(actions.size());
   for (nb::handle item : actions) {
     const std::optional<Action> action = whole<Action>(item);
-    if (!action) throw IllegalAction("an action is a whole number, not " + shown(item));
+    if (!action)
+      throw IllegalAction("an action is a whole number from 0 to " + std::to_string(state.game()->num_actions() - 1) +
+                          ", not " + shown(item));
     list.push_back(*action);
   }
   return copied<float>(state.apply(list));

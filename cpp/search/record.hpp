@@ -13,7 +13,7 @@ namespace ramify {
 enum GameFlags : std::uint16_t { kResigned = 1, kCut = 2 };  // ended by resignation; by the limit on its length
 enum MoveFlags : std::uint8_t { kRecorded = 4, kOpening = 8, kFull = 16 };  // the two bits below say who acted
 
-// Little-endian, without padding; docs/methods/records.md has the layout.
+// Little-endian, without padding; docs/methods/selfplay.md has the layout.
 class GameRecord {
  public:
   void begin(std::uint64_t game, std::uint64_t seed) {

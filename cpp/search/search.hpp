@@ -25,6 +25,9 @@
 #include "search/root.hpp"
 #include "search/select.hpp"
 
+// Steps of every turn of a descent: together they cost less than the calls between them would.
+#define RAMIFY_HOT [[gnu::always_inline]] inline
+
 namespace ramify {
 
 template <class D>
@@ -178,6 +181,7 @@ class Search final : public AnySearch {
   Arrival descend(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
   Pick pick_edge(Worker& worker, const Node& node, const Ranges& ranges);
+  Pick pick_by_rule(Worker& worker, const Node& node, const Ranges& ranges);
   void begin_races(const Node& root);
   Turn take_turn(Worker& worker, Node& node);
   void hand_out(Worker& worker, std::int64_t wanted);
@@ -255,3 +259,5 @@ class Search final : public AnySearch {
 #include "search/engine/batches.hpp"
 #include "search/engine/native.hpp"
 #include "search/engine/look.hpp"
+
+#undef RAMIFY_HOT

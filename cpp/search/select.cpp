@@ -48,41 +48,42 @@ inline Int4 scores_of(Float4 q, Uint4 visits, Uint4 words, Float4 u, Float4 fpu)
 
 constexpr std::uint32_t kBlock = 64;
 
-// Scores of up to kBlock edges, and the highest. Four at a time; the last four overlap those before them.
-std::int32_t score_block(const float* q, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n, float u,
-                         float fpu, std::int32_t* scores) {
-  Int4 tops = Int4{} + std::numeric_limits<std::int32_t>::min();
-  if (n < 4) {
-    for (std::uint32_t i = 0; i < n; ++i) {
-      scores[i] = ordered(score_of(visits[i] ? q[i] : fpu, u, decode_prior(words[i]), visits[i]));
-      tops[0] = std::max<std::int32_t>(tops[0], scores[i]);
-    }
-    return tops[0];
-  }
-  for (std::uint32_t i = 0; i < n; i += 4) {
-    const std::uint32_t at = std::min(i, n - 4);
-    const Int4 four = scores_of(lanes<Float4>(q + at), lanes<Uint4>(visits + at), lanes<Uint4>(words + at), all(u), all(fpu));
-    std::memcpy(scores + at, &four, sizeof four);
-    tops = max4(tops, four);
-  }
-  return top(tops);
+// The best of 4 to kBlock edges. Four at a time; the last four overlap those before them. Three passes: all scores and the
+// highest; the largest word that reaches it; where that word is.
+void offer_block(const float* q, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n, float u, float fpu,
+                 std::uint32_t start, Best& best) {
+  Int4 scores[kBlock / 4], tops = Int4{} + std::numeric_limits<std::int32_t>::min();
+  const auto for_fours = [n](auto work) {
+    for (std::uint32_t i = 0; i < n; i += 4) work(i / 4, i + 4 <= n ? i : n - 4);
+  };
+  for_fours([&](std::uint32_t k, std::uint32_t at) {
+    scores[k] = scores_of(lanes<Float4>(q + at), lanes<Uint4>(visits + at), lanes<Uint4>(words + at), all(u), all(fpu));
+    tops = max4(tops, scores[k]);
+  });
+  const std::int32_t score = top(tops);
+  Uint4 tied{}, places{};
+  for_fours([&](std::uint32_t k, std::uint32_t at) {
+    tied = max4(tied, lanes<Uint4>(words + at) & std::bit_cast<Uint4>(scores[k] == score));
+  });
+  const std::uint32_t word = top(tied);
+  for_fours([&](std::uint32_t, std::uint32_t at) {
+    places |= (Uint4{0, 1, 2, 3} + at) & std::bit_cast<Uint4>(lanes<Uint4>(words + at) == word);
+  });
+  best.offer(score, word, start + joined(places));
 }
 
-void offer_all(const std::int32_t* scores, std::int32_t score, const std::uint32_t* words, std::uint32_t n,
-               std::uint32_t start, Best& best) {
-  for (std::uint32_t i = 0; i < n; i += 4) {
-    if (n >= 4 && !any(lanes<Int4>(scores + std::min(i, n - 4)) == score)) continue;
-    for (std::uint32_t k = i; k < std::min(i + 4, n); ++k)
-      if (scores[k] == score) best.offer(score, words[k], start + k);
-  }
+// The best of at most kBlock edges, or outcomes.
+inline void offer_some(const float* q, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n, float u,
+                       float fpu, std::uint32_t start, Best& best) {
+  if (n >= 4) return offer_block(q, visits, words, n, u, fpu, start, best);
+  for (std::uint32_t i = 0; i < n; ++i)
+    best.offer(ordered(score_of(visits[i] ? q[i] : fpu, u, decode_prior(words[i]), visits[i])), words[i], start + i);
 }
 
-// Two passes over a block: all scores and their maximum; then the edges that reach it, if it matters.
 template <bool kScaled>
 void scan_edges(const Edges& edges, const std::uint32_t* words, std::uint32_t count, int player, float u, float fpu,
                 const Range& range, Best& best) {
-  std::int32_t scores[kBlock];
-  float scaled[kBlock];
+  float scaled[kScaled ? kBlock : 1];
   for (std::uint32_t start = 0; start < count; start += kBlock) {
     const std::uint32_t n = std::min(kBlock, count - start);
     const float* q = edges.q[player] + start;
@@ -90,8 +91,7 @@ void scan_edges(const Edges& edges, const std::uint32_t* words, std::uint32_t co
       for (std::uint32_t i = 0; i < n; ++i) scaled[i] = range.of(q[i]);
       q = scaled;
     }
-    const std::int32_t highest = score_block(q, edges.visits + start, words + start, n, u, fpu, scores);
-    if (highest >= best.score) offer_all(scores, highest, words + start, n, start, best);
+    offer_some(q, edges.visits + start, words + start, n, u, fpu, start, best);
   }
 }
 
@@ -135,14 +135,14 @@ struct Tally {
 // Tallies of both players' outcomes; on the stack unless there are many.
 class Tallies {
  public:
-  Tallies(const Graph& graph, const Settings& s, const Node& node) {
+  Tallies(const Graph& graph, const Settings& s, const Node& node)
+      : Tallies(graph, s, node, node.opened ? graph.edges(node) : Edges{}) {}
+  Tallies(const Graph& graph, const Settings& s, const Node& node, const Edges& edges) {
     const std::size_t n = std::size_t{node.outcomes[0]} + node.outcomes[1];
     if (n > kSmall) large_.resize(n);
     of_[0] = n > kSmall ? large_.data() : reinterpret_cast<Tally*>(small_);
     of_[1] = of_[0] + node.outcomes[0];
     std::memset(static_cast<void*>(of_[0]), 0, n * sizeof(Tally));
-    if (!node.opened) return;
-    const Edges edges = graph.edges(node);
     if (s.opponent_weights == OpponentWeights::kConditional) count_conditional(node, edges);
     else count_weighted(graph, s, node, edges);
   }
@@ -222,14 +222,15 @@ std::uint32_t select_outcome(const Graph& graph, const Settings& s, const Node& 
 }
 
 Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
-  const Tallies seen(graph, s, node);
+  const Edges edges = node.opened ? graph.edges(node) : Edges{};
+  const Tallies seen(graph, s, node, edges);
   const float u = exploration(s, node);
   Pick pick{kUntried, 0, {0.0f, 0.0f}};
   std::uint32_t chosen[2];
   for (int p = 0; p < 2; ++p)
     chosen[p] = select_outcome(graph, s, node, p, u, seen.of(p), ranges[p], pick.fpu[p]);
   pick.pair = make_pair_word(chosen[0], chosen[1]);
-  pick.edge = find_pair(graph, node, pick.pair);
+  pick.edge = find_pair(node, edges, pick.pair);
   return pick;
 }
 
@@ -245,14 +246,6 @@ std::uint32_t owed(const Settings& s, const Node& node, const Tally* seen, const
 }
 
 }  // namespace
-
-std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32_t pair) {
-  if (!node.opened) return kUntried;
-  const Edges edges = graph.edges(node);
-  for (std::uint32_t e = 0; e < node.opened; ++e)
-    if (edges.pair[e] == pair) return e;
-  return kUntried;
-}
 
 OutcomeCounts count_outcomes(const Graph& graph, const Settings& s, const Node& node, int player) {
   const Tallies tallies(graph, s, node);
@@ -282,12 +275,6 @@ Pick force(const Graph& graph, const Settings& s, const Node& node, Pick pick) {
   pick.pair = make_pair_word(chosen[0], chosen[1]);
   pick.edge = find_pair(graph, node, pick.pair);
   return pick;
-}
-
-float first_play(const Settings& s, const Node& node, int player, double visited, const Range& range) {
-  if (s.fpu == FirstPlay::kZero) return 0.0f;
-  const double reduction = s.fpu == FirstPlay::kParent ? s.fpu_offset : s.fpu_offset * std::sqrt(visited);
-  return range.of(static_cast<float>(static_cast<double>(load(node.value[player])) - reduction));
 }
 
 OutcomeView view_outcomes(const Graph& graph, const Settings& s, const Node& node, int player, const Ranges& ranges) {

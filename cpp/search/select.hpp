@@ -1,6 +1,7 @@
 // Which edge a descent takes: decoupled PUCT of DESIGN §1, for one chooser or two.
 #pragma once
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -35,7 +36,14 @@ struct OutcomeCounts {
 OutcomeCounts count_outcomes(const Graph& graph, const Settings& settings, const Node& node, int player);
 
 // The edge of a pair of outcomes, where both choose; kUntried if there is none.
-std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32_t pair);
+inline std::uint32_t find_pair(const Node& node, const Edges& edges, std::uint32_t pair) {
+  for (std::uint32_t e = 0; e < node.opened; ++e)
+    if (edges.pair[e] == pair) return e;
+  return kUntried;
+}
+inline std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32_t pair) {
+  return node.opened ? find_pair(node, graph.edges(node), pair) : kUntried;
+}
 
 // Root only: an outcome that has been tried, but less than sqrt(forced_playouts * prior * visits) times, is chosen in
 // place of what selection chose.
@@ -60,6 +68,10 @@ OutcomeView view_outcomes(const Graph& graph, const Settings& settings, const No
                           const Ranges& ranges);
 
 // First-play urgency of a player at a node, on the scale of `range`; `visited_prior` is the prior mass already tried.
-float first_play(const Settings& settings, const Node& node, int player, double visited_prior, const Range& range);
+inline float first_play(const Settings& s, const Node& node, int player, double visited_prior, const Range& range) {
+  if (s.fpu == FirstPlay::kZero) return 0.0f;
+  const double reduction = s.fpu == FirstPlay::kParent ? s.fpu_offset : s.fpu_offset * std::sqrt(visited_prior);
+  return range.of(static_cast<float>(static_cast<double>(load(node.value[player])) - reduction));
+}
 
 }  // namespace ramify

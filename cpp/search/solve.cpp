@@ -95,7 +95,8 @@ Bounds play_matrix(const Graph& graph, const Settings& s, const Node& node, cons
 std::uint32_t count_plies(const Graph& graph, const Settings& s, const Node& node, const Proof& proof) {
   const Edges edges = graph.edges(node);
   const int player = node.chooser();
-  const bool hurries = !node.joint() && proof.low[player] > 0.5f * (proof.least[player] + proof.most[player]);
+  const float middle = 0.5f * (proof.least[player] + proof.most[player]);
+  const bool hurries = !node.joint() && proof.low[player] > (std::isfinite(middle) ? middle : 0.0f);
   std::uint32_t plies = hurries ? ~0u : 0;
   for (std::uint32_t e = 0; e < node.opened; ++e) {
     const EdgeProof edge = edge_proof(graph, s, node, edges, e);

@@ -202,6 +202,15 @@ def test_an_unknown_mode_is_refused() -> None:
         Symmetries(Observing(), rf.make("hex"), "best")  # type: ignore[arg-type]
 
 
+def test_symmetries_of_another_game_say_so() -> None:
+    state = rf.make("hex", size=3).initial_state()
+    for other in (rf.make("connect_four"), rf.make("hex", size=5), rf.make("hex", size=3, swap=True)):
+        with pytest.raises(rf.EvaluatorError, match="these are the symmetries of"):
+            rf.search(state, Symmetries(Observing(), other), simulations=2)
+    with pytest.raises(TypeError, match=r"Symmetries needs a game \(see ramify.make\), not the name 'hex'"):
+        Symmetries(Observing(), "hex")  # type: ignore[arg-type]
+
+
 def test_an_ensemble_is_the_mean_of_probabilities_and_values() -> None:
     batch = batch_of(some_states(rf.make("hex", size=5), 6))
     one, other = Observing(0), Observing(1)

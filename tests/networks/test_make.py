@@ -201,6 +201,13 @@ def test_configs_are_frozen() -> None:
         ResNetConfig().blocks = 3  # type: ignore[misc]
 
 
+def test_a_name_is_no_game() -> None:
+    with pytest.raises(TypeError, match=r"a network needs a game \(see ramify.make\), not the name 'hex'"):
+        networks.make("hex")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"a network needs a game .*, not int"):
+        networks.make(3)  # type: ignore[arg-type]
+
+
 def test_a_kind_of_ones_own() -> None:
     """The registry has room for others: a config type and a builder."""
     from typing import Literal

@@ -98,6 +98,31 @@ def test_the_usual_evaluator_on_a_cpu() -> None:
     assert isinstance(networks.evaluator(net("hex", "1x8"), "cpu"), Onnx)
 
 
+@pytest.mark.parametrize(("label", "config"), [("connect_four", "1x8"), ("hex", "mlp:1x8"), ("tictactoe", "1x8")])
+def test_a_network_for_another_game_says_so(label: str, config: str) -> None:
+    """A module too, before an export that would fail somewhere inside torch."""
+    state, module = rf.make("hex", size=3).initial_state(), net(label, config)
+    for evaluator in (Onnx(module), Network(module, "cpu")):
+        with pytest.raises(rf.EvaluatorError, match=rf"for {label} with observations of shape .*, not \[3, 3, 3\]"):
+            rf.search(state, evaluator, simulations=2)
+    with pytest.raises(rf.EvaluatorError, match=r"for observations of shape .*, not \[3, 3, 3\]"):
+        rf.search(state, Onnx(networks.onnx_bytes(module)), simulations=2)
+
+
+def test_weights_that_are_not_finite_are_refused() -> None:
+    module = net("hex", "1x8")
+    bad = {name: weight.clone() for name, weight in module.state_dict().items()}
+    batch = batch_of(some_states(game_of("hex"), 2))
+    for evaluator in (Onnx(module), Network(module, "cpu")):
+        before = evaluator.evaluate(batch).logits
+        for wrong in (float("nan"), float("inf")):
+            bad["stem.conv.weight"][0, 0, 0, 0] = wrong
+            with pytest.raises(ValueError, match=r"the weights of stem\.conv\.weight are not all finite"):
+                evaluator.load_weights(bad)
+        assert evaluator.version == 0
+        np.testing.assert_array_equal(evaluator.evaluate(batch).logits, before)
+
+
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Onnx(tmp_path / "nothing.onnx")

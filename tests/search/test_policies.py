@@ -276,6 +276,8 @@ def test_methods_that_are_not_there_say_so() -> None:
         ValueError, match=r"unknown policy method 'nsah'; known: visits, pruned, nash, average, improved"
     ):
         result.policy(0, "nsah")
+    with pytest.raises(ValueError, match=r"unknown policy method 'nsah'; known: visits, .*, improved, lcb"):
+        result.action(method="nsah")
     for selection in ("puct", "gumbel"):
         plain = rf.search(matrix(PENNIES), simulations=20, selection=selection)
         with pytest.raises(ValueError, match=r'policy "average" needs selection="regret" or "exp3"'):
@@ -287,6 +289,16 @@ def test_methods_that_are_not_there_say_so() -> None:
 
 
 # --- acting ---
+
+
+def test_a_seed_stands_for_its_generator() -> None:
+    result = rf.search(matrix(PENNIES), simulations=200)
+    for seed in (0, 3, np.int64(7)):
+        assert result.action(1.0, rng=seed) == result.action(1.0, rng=np.random.default_rng(seed))
+    assert len({result.action(1.0, rng=seed) for seed in range(40)}) == 4
+    for wrong in ("3", -1, 1.5, True):
+        with pytest.raises(ValueError, match=r"seed must be a whole number .*, or rng a numpy.random.Generator, not"):
+            result.action(1.0, rng=wrong)
 
 
 def test_mixed_policies_are_sampled_unless_told_otherwise() -> None:

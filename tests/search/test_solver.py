@@ -367,6 +367,44 @@ def test_without_stakes_only_whole_subtrees_prove_anything() -> None:
     np.testing.assert_allclose(result.proven, game.solve(1.0), atol=1e-5)
 
 
+@pytest.mark.filterwarnings("error")
+def test_without_stakes_who_gains_hurries_and_who_loses_does_not() -> None:
+    """Nothing says what half of the possible is: then it is 0, and no number that is none."""
+
+    class Tower(rf.PythonGame):
+        """Player 0 adds one or two storeys; at four or more the tower falls, to the gain or loss of its builder."""
+
+        name = "tower"
+        num_actions, observation_shape, zero_sum = 2, (1,), True
+
+        def __init__(self, gain: int) -> None:
+            self.gain = gain
+
+        def start(self, rng: Any) -> int:
+            return 0
+
+        def acting(self, position: int) -> tuple[int, ...]:
+            return (0,) if position < 4 else ()
+
+        def legal_actions(self, position: int, player: int) -> list[int]:
+            return [0, 1]
+
+        def apply(self, position: int, action: int) -> tuple[int, tuple[int, int]]:
+            fallen = self.gain if position + action + 1 >= 4 else 0
+            return position + action + 1, (fallen, -fallen)
+
+        def observation(self, position: int, player: int) -> list[int]:
+            return [position]
+
+    for gain, action, plies in ((1, 1, 2), (-1, 0, 4)):
+        result = prove(Tower(gain).initial_state(), 200)
+        assert result.proven is not None
+        assert result.proven[0] == gain
+        assert result.action() == action
+        assert result.proof is not None
+        assert result.proof.plies.ravel()[action] == plies
+
+
 def test_what_cannot_be_proven() -> None:
     with pytest.raises(rf.InvalidInput, match="chance"):
         prove(rf.make("openspiel:pig").initial_state(seed=0), 10)

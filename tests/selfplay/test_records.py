@@ -15,8 +15,8 @@ import pytest
 
 import ramify as rf
 from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, recover, run
-from ramify.selfplay.records import shards, write_shard
-from ramify.selfplay.run import Progress, first_game
+from ramify.selfplay.records import Journal, shards, write_shard
+from ramify.selfplay.run import Progress, first_game, warn_of_other_settings
 
 
 def player(games: int | None = 12, **more: int) -> SelfPlay:
@@ -48,6 +48,50 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert {header["network"] for header, _ in found} == {"abc", None}
     assert figures.games == 5
     assert figures.shards == len(shards(tmp_path))
+
+
+def test_shards_have_as_many_games_as_asked_for(tmp_path: Path) -> None:
+    """Whatever number of games ends in one round; only the last shard may have fewer."""
+    run(player(11), tmp_path, games_per_shard=3)
+    assert [len(read_shard(path)[1]) for path in shards(tmp_path)] == [3, 3, 3, 2]
+    run(player(4, first=11), tmp_path, games_per_shard=1)
+    assert [len(read_shard(path)[1]) for path in shards(tmp_path)[4:]] == [1] * 4
+    assert sorted(game.number for _, games in read_folder(tmp_path) for game in games) == list(range(15))
+    run(player(9, first=15), tmp_path, games_per_shard=1000, shard_seconds=0.0)
+    assert len(shards(tmp_path)) > 9  # what is there goes to disk in time
+
+
+def test_a_journal_keeps_what_no_shard_has(tmp_path: Path) -> None:
+    listed = some_records()
+    journal = Journal(tmp_path, {"game": "tictactoe"})
+    journal.add(listed)
+    write_shard(tmp_path / "000000.games", listed[:5], {})
+    journal.keep(listed[5:])
+    journal.add(listed[:1])  # as if the same game had been finished again: a shard has it
+    assert recover(tmp_path) == 7
+    assert sorted(repr(game) for _, games in read_folder(tmp_path) for game in games) == sorted(
+        repr(decode(data)) for data in listed
+    )
+    journal.close()
+    assert not list(tmp_path.glob(".*journal-*"))
+
+
+def test_other_settings_in_one_folder_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "ramify"):
+        run(player(2), tmp_path, network="abc")
+        warn_of_other_settings(tmp_path, player(2, first=2, seed=9))  # nothing to say
+        assert caplog.text == ""
+        (tmp_path / "000009.games").write_bytes(b"RAMIFYGRxx")  # damaged: what came before it counts
+        search, play = rf.SearchConfig(simulations=11), PlayConfig(temperature=0.5)
+        warn_of_other_settings(tmp_path, SelfPlay(rf.make("hex", size=3), None, search, play, games=1, places=1))
+    for change in (
+        "game 'tictactoe', now 'hex'",
+        "params.size None, now 3",
+        "search.simulations 10, now 11",
+        "play.temperature 1.0, now 0.5",
+    ):
+        assert change in caplog.text
+    assert "network" not in caplog.text
 
 
 def damage(data: bytes, rng: random.Random) -> bytes:
@@ -89,7 +133,7 @@ run(play, Path(sys.argv[1]), games_per_shard=8)
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
 def test_killed_while_writing(tmp_path: Path, sign: signal.Signals) -> None:
     """Twenty times: whatever moment it is, every shard that is there reads back whole."""
-    rng = random.Random(int(sign))
+    rng, saved = random.Random(int(sign)), 0
     for attempt in range(20 if sign == signal.SIGKILL else 3):
         before = len(shards(tmp_path))
         process = subprocess.Popen(
@@ -103,8 +147,9 @@ def test_killed_while_writing(tmp_path: Path, sign: signal.Signals) -> None:
             process.send_signal(sign)
             process.wait(30)
         assert len(shards(tmp_path)) >= before + 3
-    assert recover(tmp_path) > 0 or sign == signal.SIGINT  # what the shards do not have, the journals do
-    assert not list(tmp_path.glob(".journal-*"))
+        saved += recover(tmp_path)
+    assert saved > 0 or sign == signal.SIGINT  # what the shards do not have, the journals do
+    assert not list(tmp_path.glob(".*journal-*"))
     found = [read_shard(path) for path in shards(tmp_path)]
     numbers = [game.number for _, games in found for game in games]
     assert len(numbers) == len(set(numbers))

@@ -97,13 +97,13 @@ def test_steps_after_a_restore_are_the_same(settings):
     module = rf.networks.make(game, "1x8")
     config = OptimizerConfig(**{"learning_rate": 0.01, "warmup_steps": 4, **settings})
     unbroken = Learner(module, config, LossConfig(), CPU)
-    wanted = [float(unbroken.step(batch, number / 12)["total"]) for number, batch in enumerate(batches)]
+    wanted = [float(unbroken.learn(batch, number / 12)["total"]) for number, batch in enumerate(batches)]
     first = Learner(module, config, LossConfig(), CPU)
     for number, batch in enumerate(batches[:7]):
-        first.step(batch, number / 12)
+        first.learn(batch, number / 12)
     second = Learner(rf.networks.make(game, "1x8", seed=5), config, LossConfig(), CPU)
     second.restore(copy.deepcopy(first.tensors()), first.steps)
-    found = [float(second.step(batch, (number + 7) / 12)["total"]) for number, batch in enumerate(batches[7:])]
+    found = [float(second.learn(batch, (number + 7) / 12)["total"]) for number, batch in enumerate(batches[7:])]
     assert found == wanted[7:]
     for name, tensor in unbroken.tensors().items():
         assert torch.equal(tensor, second.tensors()[name]), name
@@ -116,7 +116,7 @@ def test_averages_are_averages():
     learner = Learner(rf.networks.make(game, "1x8"), OptimizerConfig(ema_decay=0.8), LossConfig(), CPU)
     mean = None
     for batch in batches:
-        learner.step(batch, 0.0)
+        learner.learn(batch, 0.0)
         weight = learner.module.state_dict()["stem.conv.weight"].clone()
         mean = weight if mean is None else 0.8 * mean + 0.2 * weight
     assert torch.allclose(learner.playing.state_dict()["stem.conv.weight"], mean, atol=1e-6)
@@ -137,7 +137,7 @@ def test_long_gradients_are_cut():
     settings = {"kind": "sgd", "momentum": 0, "clip": 1e-3, "weight_decay": 0, "warmup_steps": 0, "learning_rate": 1.0}
     learner = Learner(rf.networks.make(game, "1x8"), OptimizerConfig(**settings), LossConfig(), CPU)
     before = torch.cat([weight.detach().flatten().clone() for weight in learner.module.parameters()])
-    length = float(learner.step(batch, 0.0)["gradient"])
+    length = float(learner.learn(batch, 0.0)["gradient"])
     after = torch.cat([weight.detach().flatten() for weight in learner.module.parameters()])
     assert length > 1e-2
     assert float((after - before).norm()) == pytest.approx(1e-3, rel=1e-2)

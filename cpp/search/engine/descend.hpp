@@ -20,7 +20,7 @@ void Search<D>::set_ranges(const Cursor& cursor, Ranges& ranges) const {
 }
 
 template <class D>
-Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::uint32_t edge, int symmetry) const {
+RAMIFY_HOT Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::uint32_t edge, int symmetry) const {
   Joint joint;
   const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
   const auto [first, second] = outcome_pair(node, edges, edge);
@@ -35,7 +35,7 @@ Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::uint32_t ed
 // Selects an edge and opens it if it is new. A full graph is searched on along the edges that it has; kUntried if this
 // node has none.
 template <class D>
-std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
+RAMIFY_HOT std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
   Ranges ranges;
   set_ranges(worker.cursor, ranges);
   const Pick pick = pick_edge(worker, node, ranges);
@@ -48,9 +48,14 @@ std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
 
 // The rule that the settings ask for, and what may overrule it.
 template <class D>
-Pick Search<D>::pick_edge(Worker& worker, const Node& node, const Ranges& ranges) {
+RAMIFY_HOT Pick Search<D>::pick_edge(Worker& worker, const Node& node, const Ranges& ranges) {
   if (settings_.graph) refresh_edges(graph_, settings_, node);
   if (plain_) [[likely]] return select(graph_, settings_, node, ranges);
+  return pick_by_rule(worker, node, ranges);
+}
+
+template <class D>
+Pick Search<D>::pick_by_rule(Worker& worker, const Node& node, const Ranges& ranges) {
   const bool at_root = worker.path.empty();
   Pick pick;
   if (settings_.selection == Selection::kGumbel) {
@@ -83,7 +88,7 @@ void Search<D>::begin_races(const Node& root) {
 
 // Chooses an edge and counts the visit that is under way from now on.
 template <class D>
-typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& node) {
+RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& node) {
   const std::uint32_t edge = choose_edge(worker, node);
   if (edge == kUntried) return {edge, 0, 0, {}};
   ++node.visits;
@@ -209,7 +214,7 @@ typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker) {
 
 // Steps into a child; `stop` says that the descent ends there.
 template <class D>
-typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::uint32_t edge_visits, bool& stop) {
+RAMIFY_HOT typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId child, std::uint32_t edge_visits, bool& stop) {
   Node& node = graph_.node(child);
   worker.node = child;
   stop = true;

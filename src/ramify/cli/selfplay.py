@@ -61,7 +61,7 @@ def selfplay(
     from ramify.games import make
     from ramify.search import SearchConfig
     from ramify.selfplay import PlayConfig, SelfPlay
-    from ramify.selfplay.run import first_game, run
+    from ramify.selfplay.run import first_game, run, warn_of_other_settings
 
     try:
         made = make(game, **parse_settings(set_ or []))
@@ -82,6 +82,7 @@ def selfplay(
     with ExitStack() as stack:
         shown = Panel(stack, games) if not json and sys.stderr.isatty() else None
         try:
+            warn_of_other_settings(folder, player)
             figures = run(player, folder, games_per_shard=games_per_shard, network=name, progress=shown)
         except (ValueError, RuntimeError, OSError) as error:
             fail(error)

@@ -121,6 +121,7 @@ class Onnx(Submitting):
         """
         given = dict(weights.state_dict() if hasattr(weights, "state_dict") else weights)
         arrays = {name: as_array(value) for name, value in given.items()}
+        check_finite(arrays)
         with self._export:
             models = {shape: with_weights(content, arrays) for shape, content in self._models.items()}
             sessions = {shape: self._open(content) for shape, content in models.items()}
@@ -147,6 +148,13 @@ def with_weights(content: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
         constant.CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(array, wanted), constant_name))
     changed: bytes = model.SerializeToString()
     return changed
+
+
+def check_finite(weights: Mapping[str, NDArray[Any]]) -> None:
+    """Raise a ValueError that names a weight which is not finite: no search could use what such a network says."""
+    for name, array in weights.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"the weights of {name} are not all finite: training has gone wrong")
 
 
 def as_array(value: Any) -> NDArray[Any]:

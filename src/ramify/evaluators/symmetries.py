@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify._core import EvaluatorError
 from ramify.evaluators.pending import (
     Later,
     Pending,
@@ -20,6 +21,7 @@ from ramify.evaluators.pending import (
     version_of,
 )
 from ramify.games import Game
+from ramify.games.registry import checked_game
 from ramify.search.batch import Batch, Evaluation
 
 Rows = NDArray[np.intp]
@@ -41,7 +43,7 @@ class Symmetries(Submitting):
         if mode not in ("average", "random"):
             raise ValueError(f"mode is 'average' or 'random', not {mode!r}")
         self.inner = checked(inner)
-        self.game, self.mode, self.seed = game, mode, seed
+        self.game, self.mode, self.seed = checked_game(game, "Symmetries"), mode, seed
         maps = distinct(game)
         self._observation = np.stack([symmetry.observation for symmetry in maps]).astype(np.intp)
         self._actions = np.stack([symmetry.actions for symmetry in maps]).astype(np.intp)
@@ -58,7 +60,12 @@ class Symmetries(Submitting):
         return version_of(self.inner)
 
     def submit(self, batch: Batch) -> Pending:
-        rows = len(batch)
+        rows, shape = len(batch), batch.observations.shape[1:]
+        if shape != tuple(self.game.observation_shape) or batch.legal.shape[2] != self.game.num_actions:
+            raise EvaluatorError(
+                f"these are the symmetries of {self.game!r}, with {self.game.num_actions} actions and observations of "
+                f"shape {list(self.game.observation_shape)}, not {batch.legal.shape[2]} and {list(shape)}"
+            )
         if self.mode == "random":
             drawn = mixed(batch.keys, self.seed & 0xFFFFFFFFFFFFFFFF)
             source, which = np.arange(rows), (drawn % np.uint64(len(self))).astype(np.intp)

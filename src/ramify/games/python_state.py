@@ -243,7 +243,7 @@ class PythonState:
         return np.array(actions, dtype=np.int32)
 
     def _checked_actions(self, given: tuple[SupportsIndex, ...]) -> list[int]:
-        actions = list(map(_whole, given))
+        actions = [_whole(item, self._game.num_actions) for item in given]
         acting = self.acting
         if not acting:
             raise IllegalAction(f"the game is over; no action can be applied to\n{self}")
@@ -291,12 +291,12 @@ class PythonState:
         raise BrokenGame(f"{type(self._game).__name__}.{method} {what}, in\n{text}", method)
 
 
-def _whole(item: SupportsIndex) -> int:
+def _whole(item: SupportsIndex, num_actions: int) -> int:
     """An action as a Python int; raises IllegalAction where it is none."""
     try:
         number = operator.index(item)
     except TypeError:
         number = 2**31
     if isinstance(item, bool) or not -(2**31) <= number < 2**31:
-        raise IllegalAction(f"an action is a whole number, not {item!r}")
+        raise IllegalAction(f"an action is a whole number from 0 to {num_actions - 1}, not {item!r}")
     return number

@@ -17,6 +17,15 @@ _families: dict[str, Callable[[str, dict[str, Any]], Game]] = {}
 _presets: dict[str, dict[str, dict[str, Any]]] = {}
 
 
+def checked_game(game: Any, who: str) -> Game:
+    """The game, if it is one; a TypeError that says how to get one for a name otherwise."""
+    if not hasattr(type(game), "initial_state"):
+        given = f"the name {game!r}" if isinstance(game, str) else type(game).__name__
+        raise TypeError(f"{who} needs a game (see ramify.make), not {given}")
+    found: Game = game
+    return found
+
+
 @overload
 def register(name: F) -> F: ...
 @overload

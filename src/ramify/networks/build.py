@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ramify.games import Game
+from ramify.games.registry import checked_game
 from ramify.networks.blocks import Block, PoolBlock
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
 from ramify.networks.layouts import Spec, spec_of
@@ -32,6 +33,7 @@ def make(game: Game, config: str | Mapping[str, Any] | NetworkConfig | None = No
     ``config``: a shorthand ("6x64", "mlp:2x256"), a config, or a mapping with its settings. Settings left to the game
     are settled here: ``module.config`` says what was chosen.
     """
+    checked_game(game, "a network")
     chosen, spec = settled(default_config(game) if config is None else config_of(config), game)
     builder = Registry.get(chosen.kind)[1]
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):

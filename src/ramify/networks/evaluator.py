@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 from torch import Tensor, nn
 
-from ramify._core import EvaluatorError
+from ramify.evaluators.onnx import Onnx, as_array, check_finite
 from ramify.evaluators.outputs import (
     Outputs,
     by_player,
@@ -195,15 +195,8 @@ class Network(Submitting):
         return self.runner.submit_raw(batch.observations)  # type: ignore[attr-defined]
 
     def _check(self, batch: Batch) -> None:
-        if not isinstance(self._master, GameNetwork):
-            return
-        spec, shape = self._master.spec, batch.observations.shape[1:]
-        resizes = spec.layout.any_size and self._master.config.kind == "resnet"
-        if shape != spec.observation_shape and not (resizes and shape[:1] == spec.observation_shape[:1]):
-            raise EvaluatorError(
-                f"this network is for {spec.game} with observations of shape {list(spec.observation_shape)}, "
-                f"not {list(shape)}"
-            )
+        if isinstance(self._master, GameNetwork):
+            self._master.check_shape(batch.observations.shape[1:])
 
     def load_weights(self, weights: nn.Module | Mapping[str, Any]) -> None:
         """Change to these weights (a state dict or a module) between two batches; games go on meanwhile.
@@ -211,6 +204,7 @@ class Network(Submitting):
         Either all of them are taken, or an error says what does not fit and nothing has changed.
         """
         given = weights.state_dict() if isinstance(weights, nn.Module) else weights
+        check_finite({name: as_array(value) for name, value in given.items()})
         with self._swapping:
             master = copy.deepcopy(self._master)
             try:
@@ -227,8 +221,6 @@ def evaluator(
     """The usual evaluator for a network: torch on CUDA, compiled where asked for (a minute first, a third faster then);
     on a CPU ONNX Runtime, where that is installed."""
     from importlib.util import find_spec
-
-    from ramify.evaluators.onnx import Onnx
 
     chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if chosen.type == "cpu" and all(find_spec(name) for name in ("onnxruntime", "onnx", "onnxscript")):

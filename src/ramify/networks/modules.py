@@ -9,6 +9,7 @@ from typing import cast
 
 from torch import Tensor, nn
 
+from ramify._core import EvaluatorError
 from ramify.networks.blocks import Block, ConvNorm, PoolBlock, activation, pool_value
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig
 from ramify.networks.heads import POLICIES, ValueHeads, per_player
@@ -26,6 +27,15 @@ class GameNetwork(nn.Module, ABC):
     def __init__(self, config: NetworkConfig, spec: Spec) -> None:
         super().__init__()
         self.config, self.spec = config, spec
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Raise an EvaluatorError unless observations of this shape can be evaluated."""
+        wanted = self.spec.observation_shape
+        resizes = self.spec.layout.any_size and self.config.kind == "resnet"
+        if shape != wanted and not (resizes and shape[:1] == wanted[:1] and len(shape) == len(wanted)):
+            raise EvaluatorError(
+                f"this network is for {self.spec.game} with observations of shape {list(wanted)}, not {list(shape)}"
+            )
 
     @abstractmethod
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:

@@ -33,6 +33,8 @@ def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = No
         if not isinstance(module, GameNetwork):
             raise ValueError("a module that is not of ramify.networks needs the observation's shape")
         observation_shape = module.spec.observation_shape
+    if isinstance(module, GameNetwork):
+        module.check_shape(tuple(observation_shape))
     training = module.training
     inference = Inference(module).eval()
     try:

@@ -6,6 +6,7 @@ All work on the outcomes of one player at a root and return probabilities over t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -129,8 +130,15 @@ def nash(root: Root, player: int) -> Floats:
     return np.asarray(solved.x if player == 0 else solved.y)
 
 
+def check_method(method: str, known: Sequence[str] = METHODS) -> None:
+    """Raise a ValueError that lists the methods there are, unless this is one."""
+    if method not in known:
+        raise ValueError(f"unknown policy method {method!r}; known: {', '.join(known)}")
+
+
 def outcome_weights(root: Root, player: int, method: str) -> Floats:
     """Weights of a player's outcomes by a method; they need not sum to 1."""
+    check_method(method)
     if method == "visits":
         return marginal(root.visits, player)
     if method == "pruned":
@@ -139,13 +147,11 @@ def outcome_weights(root: Root, player: int, method: str) -> Floats:
         return improved(root, player)
     if method == "nash":
         return nash(root, player)
-    if method == "average":
-        if root.average is not None:
-            return root.average[player].astype(np.float64)
-        if root.config.selection in ("regret", "exp3"):
-            return marginal(root.visits, player)  # one player chooses here: nothing to mix
-        raise ValueError('policy "average" needs selection="regret" or "exp3": other rules keep no average strategy')
-    raise ValueError(f"unknown policy method {method!r}; known: {', '.join(METHODS)}")
+    if root.average is not None:
+        return root.average[player].astype(np.float64)
+    if root.config.selection in ("regret", "exp3"):
+        return marginal(root.visits, player)  # one player chooses here: nothing to mix
+    raise ValueError('policy "average" needs selection="regret" or "exp3": other rules keep no average strategy')
 
 
 def tempered(weights: Floats, temperature: float) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.games import State
+from ramify.games.seeds import checked_seed
 from ramify.search import equilibria, policies
 from ramify.search.config import SearchConfig
 from ramify.search.policies import Method
@@ -116,18 +117,22 @@ class SearchResult:
     def action(
         self,
         temperature: float | None = None,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         method: Method | Literal["lcb"] = "visits",
     ) -> Any:
         """The action to play; a pair where both act.
 
         At temperature 0 (the default) the one with the largest weight, in Gumbel search the winner of its race; above
         it a sample. ``nash`` and ``average`` are sampled as they are unless a temperature is given: the most likely
-        action of a mixed policy is easily exploited. ``lcb`` takes the best lower bound, see ``lcb``.
+        action of a mixed policy is easily exploited. ``lcb`` takes the best lower bound, see ``lcb``. ``rng`` may be a
+        seed; without it the search's own decides.
         """
         if temperature is None:
             temperature = 1.0 if method in policies.MIXED else 0.0
-        if temperature > 0 and rng is None:
+        policies.check_method(method, (*policies.METHODS, "lcb"))
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(checked_seed(rng, ", or rng a numpy.random.Generator"))
+        if rng is None and temperature > 0:
             rng = np.random.default_rng(self.stats["seed"])
         chosen = []
         for player in self.acting:
@@ -262,7 +267,10 @@ class SearchResult:
             allowed = ~((high < value) | (high <= proof.stakes[0, player]))
         else:
             allowed = (proof.plies.ravel() >= 0) & (low >= value)
-            middle = proof.stakes[:, player].mean()
+            least, most = (float(stake) for stake in proof.stakes[:, player])
+            middle = (
+                (least + most) / 2 if np.isfinite(least) and np.isfinite(most) else 0.0
+            )  # unless the rules say more
             plies = proof.plies.ravel()
             if allowed.any() and value != middle:
                 wanted = plies[allowed].min() if value > middle else plies[allowed].max()

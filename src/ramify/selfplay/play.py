@@ -12,6 +12,7 @@ import numpy as np
 from ramify import _core
 from ramify.evaluators.outputs import exchanged
 from ramify.games import Game
+from ramify.games.registry import checked_game
 from ramify.games.seeds import checked_seed
 from ramify.search.batch import (
     Arrays,
@@ -67,8 +68,6 @@ class SelfPlay:
         first: int = 0,
         fixed_batches: int | None = None,
     ) -> None:
-        if not hasattr(type(game), "initial_state"):
-            raise TypeError(f"self-play needs a game (see ramify.make), not {type(game).__name__}")
         for name, wanted, given in (("search", SearchConfig, search), ("play", PlayConfig, play)):
             if given is not None and not isinstance(given, wanted):
                 raise TypeError(f"{name} must be a {wanted.__name__}, not {type(given).__name__}")
@@ -80,7 +79,7 @@ class SelfPlay:
         ):
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
-        self.game = game
+        self.game = checked_game(game, "self-play")
         self.search = search if search is not None else SearchConfig()
         self.play = play if play is not None else PlayConfig()
         self.evaluator = evaluator if evaluator is not None else NativeEvaluator()

@@ -202,6 +202,21 @@ def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) ->
     return len(data)
 
 
+def read_header(path: Path) -> dict[str, Any]:
+    """What is said of a shard's games, without a look at them."""
+    start = len(MAGIC) + struct.calcsize("<IIQQ")
+    with path.open("rb") as file:
+        data = file.read(start)
+        if len(data) < start or not data.startswith(MAGIC):
+            raise DamagedShard(f"{path}: not a shard of games")
+        _, head_size, _, _ = struct.unpack_from("<IIQQ", data, len(MAGIC))
+        try:
+            header: dict[str, Any] = json.loads(file.read(head_size))
+        except ValueError:
+            raise DamagedShard(f"{path}: its header cannot be read") from None
+    return header
+
+
 def read_shard(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
     """Header and games of a shard; raises DamagedShard unless it is exactly what was written."""
     data = path.read_bytes()
@@ -260,29 +275,36 @@ class Journal:
         folder.mkdir(parents=True, exist_ok=True)
         self._start = json.dumps(header, sort_keys=True).encode() + b"\n"
         self.path = folder / f".journal-{os.getpid()}"
+        self._beside = folder / f".next.journal-{os.getpid()}"
         self._file = self.path.open("wb")
-        self.clear()
+        self._file.write(self._start)
 
     def add(self, records: Iterable[bytes]) -> None:
         for record in records:
             self._file.write(struct.pack("<II", len(record), zlib.crc32(record)) + record)
         self._file.flush()
 
-    def clear(self) -> None:
-        """Forget the games: a shard has them."""
-        self._file.seek(0)
-        self._file.truncate()
-        self._file.write(self._start)
-        self._file.flush()
+    def keep(self, records: Iterable[bytes]) -> None:
+        """Forget all games but these: shards have the others. In one go: a crash leaves the old journal or the new."""
+        following = self._beside.open("wb")
+        following.write(self._start)
+        self._file, old = following, self._file
+        self.add(records)
+        self._beside.replace(self.path)
+        old.close()
 
     def close(self) -> None:
         self._file.close()
-        self.path.unlink(missing_ok=True)
+        for path in (self._beside, self.path):
+            path.unlink(missing_ok=True)
 
 
 def recover(folder: str | os.PathLike[str]) -> int:
     """Make shards of the journals that runs which died have left; returns how many games that saved."""
     saved = 0
+    for path in Path(folder).glob(".next.journal-*"):  # was being written when its run died: the old one is whole
+        if not _alive(int(path.name.rpartition("-")[2])):
+            path.unlink()
     for path in sorted(Path(folder).glob(".journal-*")):
         if _alive(int(path.name.rpartition("-")[2])):
             continue  # of a run that goes on

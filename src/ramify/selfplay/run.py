@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ramify.selfplay.records as records
 from ramify.selfplay.play import SelfPlay
+
+logger = logging.getLogger("ramify")
 
 PROGRESS_SECONDS = 0.2  # between two calls of progress
 
@@ -83,49 +87,89 @@ def run(
     """
     folder = Path(folder)
     records.recover(folder)
-    header = {
-        "game": play.game.name,
-        "params": json.loads(json.dumps(play.game.params, default=str)),  # a Python game may have any
-        "search": play.search.model_dump(),
-        "play": play.play.model_dump(),
-        "seed": play.seed,
-        "network": None,
-    }
+    header = header_of(play)
     waiting: list[bytes] = []
     count, size = len(records.shards(folder)), 0
     last = shown = time.perf_counter()
 
-    path: Path | None = None
+    job: tuple[Path, list[bytes]] | None = None
     journal = records.Journal(folder, {**header, "network": network if isinstance(network, str) else None})
 
     def write() -> None:
-        nonlocal count, size, last, path
-        if waiting:
-            # Ctrl-C may come at any moment, even just after the shard is there: then it is not written again.
-            path = path or records.next_shard(folder)
-            if not path.exists():
-                name = network() if callable(network) else network
-                size += records.write_shard(path, waiting, {**header, "network": name})
-                count += 1
-            waiting.clear()
-            path = None
-            journal.clear()
+        nonlocal count, size, last, job
+        # Ctrl-C may come at any moment, even just after the shard is there: doing this again changes nothing then.
+        if job is None:
+            job = (records.next_shard(folder), waiting[:games_per_shard])
+        path, chosen = job
+        if not path.exists():
+            name = network() if callable(network) else network
+            size += records.write_shard(path, chosen, {**header, "network": name})
+            count += 1
+        there = set(chosen)
+        waiting[:] = [record for record in waiting if record not in there]
+        job = None
         last = time.perf_counter()
 
     try:
         for finished in play:
             waiting.extend(finished)
             journal.add(finished)
-            while len(waiting) >= games_per_shard or (waiting and time.perf_counter() - last > shard_seconds):
+            if len(waiting) >= games_per_shard or (waiting and time.perf_counter() - last > shard_seconds):
                 write()
+                while len(waiting) >= games_per_shard:
+                    write()
+                journal.keep(waiting)
             if progress is not None and time.perf_counter() - shown > PROGRESS_SECONDS:
                 shown = time.perf_counter()
                 progress(measure(play, count, size))
     finally:
         waiting.extend(play.take())
-        write()
+        while waiting:
+            write()
         journal.close()
     return measure(play, count, size)
+
+
+def header_of(play: SelfPlay) -> dict[str, Any]:
+    """What shards of these games say of themselves, less their network."""
+    return {
+        "game": play.game.name,
+        "params": json.loads(json.dumps(play.game.params, default=str)),  # a Python game may have any
+        "search": play.search.model_dump(),
+        "play": play.play.model_dump(),
+        "seed": play.seed,
+    }
+
+
+def warn_of_other_settings(folder: Path, play: SelfPlay) -> None:
+    """Say (logger ``ramify``) how these games will differ from the last ones of the folder.
+
+    The network is no difference: it changes all the time in training, and every shard names its own.
+    """
+    header = header_of(play)
+    for path in reversed(records.shards(folder)):
+        try:
+            before = records.read_header(path)
+        except (records.DamagedShard, OSError):
+            continue
+        changes = [
+            f"{name} {old!r}, now {new!r}"
+            for part in ("game", "params", "search", "play")
+            for name, old, new in differences(part, before.get(part), json.loads(json.dumps(header[part])))
+        ]
+        if changes:
+            logger.warning("%s: games with other settings are there already: %s", folder, "; ".join(changes))
+        return
+
+
+def differences(name: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Where two pieces of plain data differ, by name."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        if old != new:
+            yield name, old, new
+        return
+    for key in sorted({*old, *new}):
+        yield from differences(f"{name}.{key}", old.get(key), new.get(key))
 
 
 def first_game(folder: Path) -> int:

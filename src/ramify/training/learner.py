@@ -46,7 +46,7 @@ class Learner:
         warm = min(1.0, (self.steps + 1) / config.warmup_steps) if config.warmup_steps else 1.0
         return config.learning_rate * warm * (config.final_share + (1 - config.final_share) * left)
 
-    def step(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
+    def learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
         """One step; the parts of the loss before it, still on the device."""
         rate = self.rate(progress)
         for group in self.optimizer.param_groups:

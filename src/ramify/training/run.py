@@ -150,7 +150,7 @@ class Training:
         progress = self.progress(share)
         self.status.done = progress
         rate = self.learner.rate(progress)
-        found = self.learner.step(batch, progress)
+        found = self.learner.learn(batch, progress)
         self._waiting.append((self.learner.steps, rate, found))
         if len(self._waiting) >= FLUSH_STEPS:
             self.flush_steps()
