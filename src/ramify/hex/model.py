@@ -1,0 +1,116 @@
+"""What judges positions of Hex: files, shipped networks, torch modules and evaluators behind one face."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.evaluators import Rollout
+from ramify.games import Game, State, make
+from ramify.search.batch import Batch, Evaluator, NativeEvaluator, per_player
+
+SHIPPED = {5: "hex-5", 7: "hex-7", 9: "hex-11", 11: "hex-11"}  # board size: the network that plays it
+ROLLOUTS = 1  # random games behind a value where there is no network
+
+
+class SimpleModelInference:
+    """A model of Hex from a file of ``ramify.networks.save``, a torch module or an evaluator."""
+
+    def __init__(self, model: Any, device: str | None = None) -> None:
+        self.evaluator: Evaluator | NativeEvaluator = _evaluator_of(model, device)
+
+    def simple_infer(self, board_tensor: Any) -> tuple[NDArray[np.float32], float]:
+        """(policy_logits [size * size], value) of one position, for the player who sees it as this tensor."""
+        if not isinstance(self.evaluator, Evaluator):
+            raise TypeError(
+                f"{type(self.evaluator).__name__} runs inside a search; it cannot be asked for one position"
+            )
+        state = state_of_tensor(board_tensor)
+        if state.is_over:
+            raise ValueError("the game is over in this position: there is nothing to infer")
+        player, actions = state.acting[0], state.game.num_actions
+        batch = batch_of(state)
+        answer = self.evaluator.evaluate(batch)
+        logits = per_player(answer.logits, 1, batch.acting, what="logits", actions=actions, zero_sum=True)
+        values = per_player(answer.values, 1, batch.acting, what="values", actions=None, zero_sum=True)
+        return logits[0, player].copy(), float(values[0, player])
+
+
+def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator:
+    if isinstance(model, SimpleModelInference):
+        return model.evaluator
+    if isinstance(model, NativeEvaluator) or hasattr(model, "evaluate"):
+        evaluator: Evaluator | NativeEvaluator = model
+        return evaluator
+    if isinstance(model, str | os.PathLike):
+        return _from_file(model, None, device)
+    if hasattr(model, "state_dict"):
+        network: Evaluator = importlib.import_module("ramify.networks").Network(model, device)
+        return network
+    raise TypeError(
+        f"a model is a file of ramify.networks.save, a torch module or an evaluator, not {type(model).__name__}"
+    )
+
+
+def _from_file(path: str | os.PathLike[str], game: Game | None, device: str | None) -> Evaluator:
+    networks = importlib.import_module("ramify.networks")
+    evaluator: Evaluator = networks.evaluator(networks.load(path, game), device)
+    return evaluator
+
+
+def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | NativeEvaluator, str]:
+    """What to search this game with, and what to call it.
+
+    ``network`` is a file of ``ramify.networks.save``, the name of a shipped network, or ``rollout``. Without it: the
+    shipped network for this size of Hex where there is one, else random games.
+    """
+    if network == "rollout":
+        return Rollout(ROLLOUTS), "random games"
+    if network is None:
+        name = SHIPPED.get(game.params["size"]) if game.name == "hex" and not game.params["swap"] else None
+        found = shipped(name) if name is not None else None
+        return (found, str(name)) if found is not None else (Rollout(ROLLOUTS), "random games")
+    if Path(network).exists() or Path(network + ".safetensors").exists():
+        return _from_file(network, game, None), Path(network).stem
+    found = shipped(network)
+    if found is None:
+        raise ValueError(f"there is no file {network!r}, and no network of that name is shipped")
+    return found, network
+
+
+def shipped(name: str) -> Evaluator | None:
+    """The evaluator of a network that comes with the package; None where it does not, or torch is missing."""
+    try:
+        pretrained = importlib.import_module("ramify.networks.pretrained").pretrained
+        evaluator: Evaluator = pretrained(name)
+    except (ImportError, KeyError, ValueError, FileNotFoundError):
+        return None
+    return evaluator
+
+
+def state_of_tensor(board_tensor: Any) -> State:
+    """The position that ``HexGameState.get_board_tensor`` gave."""
+    planes = np.asarray(board_tensor, np.float32)
+    if planes.ndim != 3 or planes.shape[0] != 3 or planes.shape[1] != planes.shape[2]:
+        raise ValueError(f"a board tensor has the shape [3, size, size], not {list(planes.shape)}")
+    first = bool(planes[2].all())
+    mine, other = ("x", "o") if first else ("o", "x")
+    symbols = np.where(planes[0] > 0, mine, np.where(planes[1] > 0, other, "."))
+    game: Any = make("hex", size=planes.shape[1])
+    state: State = game.state(board=["".join(row) for row in symbols], to_move=mine)
+    return state
+
+
+def batch_of(state: State) -> Batch:
+    """One position as evaluators get it."""
+    legal = np.zeros((1, 2, state.game.num_actions), np.bool_)
+    acting = np.zeros((1, 2), np.bool_)
+    for player in state.acting:
+        acting[0, player] = True
+        legal[0, player, state.legal_actions(player)] = True
+    return Batch(state.observation()[None], legal, acting, np.array([state.key], np.uint64))
