@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli import analyze, bench, demo, doctor, games, htp, selfplay
+from ramify.cli import analyze, bench, demo, doctor, games, htp, play, selfplay
 
 app = typer.Typer(
     help="Neural-guided search in games.",
@@ -18,6 +18,7 @@ app.command("games")(games.games)
 app.command("analyze")(analyze.analyze)
 app.command("selfplay")(selfplay.selfplay)
 app.command("htp")(htp.htp)
+app.command("play")(play.play)
 app.add_typer(bench.bench, name="bench")
 app.command("demo")(demo.demo)
 app.command("doctor")(doctor.doctor)
