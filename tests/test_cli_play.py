@@ -146,11 +146,11 @@ def test_against_another_program(played, arguments: list[str], move: str, answer
     [
         (["nothing"], ["nothing"]),
         (["hex", "--size", "99"], ["size", "99"]),
-        (["hex", "--against", "nobody"], ["nobody", "htp", "uci"]),
-        (["hex", "--against", "uci:command=x,depth=1"], ["chess", "hex"]),
+        (["hex", "--size", "8", "--against", "nobody"], ["nobody", "htp", "uci"]),
+        (["hex", "--size", "8", "--against", "uci:command=x,depth=1"], ["chess", "hex"]),
         (["chess", "--against", "uci:command=/no/such,depth=1"], ["/no/such"]),
         (["hex", "--network", "no-such-net"], ["no-such-net"]),
-        (["hex", "--seconds", "-1"], ["max_seconds"]),
+        (["hex", "--size", "8", "--seconds", "-1"], ["max_seconds"]),
         (["hex", "--size", "2", "--actions", "a1 b1 a2"], ["over"]),
     ],
 )
@@ -210,7 +210,7 @@ class Terminal:
         os.write(self.number, line.encode())
 
     def end(self) -> int:
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def __enter__(self) -> Terminal:
         return self
@@ -247,7 +247,7 @@ def test_a_terminal_without_colours_or_unicode_serves_too() -> None:
 
 @pytest.mark.parametrize("searching", [False, True])
 def test_ctrl_c_ends_politely(searching: bool) -> None:
-    with Terminal("hex", "--size", "9", "--seconds", "60") as terminal:
+    with Terminal("hex", "--size", "8", "--seconds", "60") as terminal:
         terminal.until("your move> ")
         if searching:
             terminal.type("a1\n")

@@ -53,7 +53,7 @@ class Client:
         return response[2:].strip("\n")
 
     def end(self) -> tuple[int, bytes, bytes]:
-        out, err = self.process.communicate(timeout=20)
+        out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
 
 
@@ -121,7 +121,7 @@ def test_nobody_listening_is_no_disaster() -> None:
     client.process.stdout.close()
     client.write(b"name\n" * 50)
     client.process.stdin.close()
-    assert client.process.wait(20) == 0
+    assert client.process.wait(60) == 0
     assert client.process.stderr.read() == b""
     client.process.stderr.close()
 
@@ -136,7 +136,7 @@ def test_an_interrupt_ends_a_search_early(client: Client) -> None:
     time.sleep(0.5)
     client.write(b"# interrupt\n")
     assert re.fullmatch("= [a-i][1-9]\n", client.read())
-    assert time.perf_counter() - started < 20
+    assert time.perf_counter() - started < 45
     assert "B" in client.ask("showboard")
 
 
@@ -346,14 +346,14 @@ def test_time_limits_hold() -> None:
     engine = made(9, simulations=None, seconds=0.2, solver=False)
     started = time.perf_counter()
     ask(engine, "genmove black")
-    assert 0.15 < time.perf_counter() - started < 3
+    assert 0.15 < time.perf_counter() - started < 10
     ask(engine, "param_mcts simulations 1000000000")
     ask(engine, "param_mcts seconds none")
-    ask(engine, "time_left white 2.5 10")
+    ask(engine, "time_left white 5 10")
     started = time.perf_counter()
     ask(engine, "genmove white")
-    assert time.perf_counter() - started < 2.5
-    assert 1.5 < float(ask(engine, "time_left white")) < 2.5
+    assert 0.3 < time.perf_counter() - started < 5
+    assert 0 < float(ask(engine, "time_left white")) <= 4.7
 
 
 def test_a_clock_never_promises_more_than_there_is() -> None:
