@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli import analyze, bench, demo, doctor, games, match, ratings, selfplay, tournament, train, watch
+from ramify.cli import (
+    analyze,
+    bench,
+    demo,
+    doctor,
+    games,
+    htp,
+    match,
+    play,
+    ratings,
+    selfplay,
+    tournament,
+    train,
+    watch,
+)
 
 app = typer.Typer(
     help="Neural-guided search in games.",
@@ -21,6 +35,8 @@ app.command("train")(train.train)
 app.command("match")(match.match)
 app.command("tournament")(tournament.tournament)
 app.command("ratings")(ratings.ratings)
+app.command("htp")(htp.htp)
+app.command("play")(play.play)
 app.add_typer(bench.bench, name="bench")
 app.command("demo")(demo.demo)
 app.command("watch")(watch.watch)

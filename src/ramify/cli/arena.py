@@ -83,13 +83,9 @@ def read_openings(text: str) -> str | list[str]:
 
 def read_players(texts: Sequence[str]) -> list[PlayerConfig]:
     """Players as typed, engines of other programs among them."""
-    from importlib import import_module
-    from importlib.util import find_spec
-
+    import ramify.protocols  # noqa: F401 - registers the kinds it has
     from ramify.arena import read_player
 
-    if find_spec("ramify.protocols") is not None:
-        import_module("ramify.protocols")  # registers the kinds it has
     players = [read_player(text) for text in texts]
     for config in players:
         _ = config.identity  # raises where a file that it names is missing

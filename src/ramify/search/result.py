@@ -168,6 +168,15 @@ class SearchResult:
         bound = mean - z * np.sqrt(spread / counts)
         return np.where((visits > 0) & (visits >= share * visits.max()), bound, np.nan)
 
+    def look(self, path: Path) -> Report:
+        """What the engine knows of the node that these edges lead to: per edge an action of each player, -1 if passive.
+
+        Its ``ready`` says whether the node is expanded; only then there are outcomes, priors, visits and payoffs.
+        """
+        if self._look is None:
+            raise ValueError("this result has no graph to look at")
+        return self._look(path)
+
     def tree(self, depth: int = 2, width: int = 5) -> str:
         """The most visited part of the graph as text: ``width`` edges a node, ``depth`` levels."""
         if self._look is None or self._state is None:

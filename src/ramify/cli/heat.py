@@ -1,0 +1,69 @@
+"""How often a search looked at each action: on the board where the game is Hex, else as a list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from ramify.games import State
+    from ramify.search import SearchResult
+
+STYLES = {"x": "bold red", "o": "bold blue"}
+# Backgrounds from cold to hot, each from its share of the most visited cell on.
+HEAT = ((0.75, "bold black on bright_yellow"), (0.3, "black on yellow"), (0.1, "on dark_orange3"), (0.02, "on grey30"))
+SHOWN = 5  # actions of a hint
+
+
+def heat_text(state: State, result: SearchResult) -> Text:
+    """The visits of a search."""
+    return hex_heat(state, result) if state.game.name == "hex" else ranking(state, result, None)
+
+
+def hex_heat(state: State, result: SearchResult) -> Text:
+    """The board with the percentage of visits on every empty cell: none below a half."""
+    from rich.text import Text
+
+    rows: list[str] = state.fields["board"]  # type: ignore[attr-defined]
+    size, player = len(rows), result.acting[0]
+    visits = result.visits.sum(axis=1 - player)
+    shares = dict(zip(map(int, result.outcomes[player]), visits / max(int(visits.sum()), 1), strict=True))
+    most = max(shares.values())
+    letters = "".join(f"{chr(97 + column):>4}" for column in range(size))
+    text = Text("    " + letters + "\n", "dim")
+    for row, symbols in enumerate(rows):
+        text.append("  " * row + f"{row + 1:>4}", "dim")
+        for column, symbol in enumerate(symbols):
+            share = shares.get(row * size + column, 0.0)
+            number = f"{100 * share:.0f}" if share >= 0.005 else "."
+            text.append(f"{number if symbol == '.' else symbol:>4}", STYLES.get(symbol, heat_style(share / most)))
+        text.append(f"  {row + 1}\n", "dim")
+    text.append("  " * size + "    " + letters + "\n", "dim")
+    if size * size in shares:
+        text.append(f"swap {100 * shares[size * size]:.0f} %\n")
+    return text.append("percent of the visits", "dim")
+
+
+def heat_style(share: float) -> str:
+    """The colours of a cell with this share of the most visits."""
+    return next((style for least, style in HEAT if share >= least), "dim")
+
+
+def ranking(state: State, result: SearchResult, top: int | None) -> Text:
+    """The actions of every acting player, most visited first."""
+    from rich.text import Text
+
+    text = Text()
+    for player in result.acting:
+        visits = result.visits.sum(axis=1 - player)
+        order = np.lexsort((result.priors[player], result.q[player], visits))[::-1]
+        for i in order[:top]:
+            name = state.action_name(int(result.outcomes[player][i]), player)
+            value = f"value {float(result.q[player][i]):+.2f}" if visits[i] else ""
+            who = f"player {player}  " if len(result.acting) == 2 else ""
+            text.append(f"  {who}{name:<8} {visits[i]:>8,} visits  {value}\n")
+    text.rstrip()
+    return text

@@ -1,0 +1,69 @@
+"""Who ``ramify play`` sits down with."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ramify.arena import PlayerConfig, Turn
+from ramify.games import Game, State
+from ramify.search import Searcher, SearchResult
+
+
+class Opponent(Protocol):
+    """Chooses actions for the other side."""
+
+    name: str
+
+    def choose(self, turn: Turn) -> tuple[int, str]:
+        """An action, and a remark to go with it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SearchOpponent:
+    """Searches every position afresh: its answer depends on the position alone."""
+
+    def __init__(self, searcher: Searcher, knowledge: str) -> None:
+        self.searcher = searcher
+        self.name = f"a search guided by {knowledge}"
+
+    def choose(self, turn: Turn) -> tuple[int, str]:
+        result, player = fresh(self.searcher, turn.state), turn.player
+        chosen = action_of(result, player)
+        return (
+            chosen,
+            f"it expects {float(result.value[player]):+.2f} after {result.stats['simulations']:,} simulations",
+        )
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class ArenaOpponent:
+    """Any player of the arena."""
+
+    def __init__(self, config: PlayerConfig, game: Game) -> None:
+        self.name = config.label
+        self.player = config.open(game)
+
+    def choose(self, turn: Turn) -> tuple[int, str]:
+        return self.player.choose([turn])[0], ""
+
+    def close(self) -> None:
+        self.player.close()
+
+
+def fresh(searcher: Searcher, state: State) -> SearchResult:
+    """A search of this position that owes nothing to earlier ones; Ctrl-C ends it and all the rest."""
+    searcher.reset()
+    result = searcher.run(state)
+    if result.stats["interrupted"]:
+        raise KeyboardInterrupt
+    return result
+
+
+def action_of(result: SearchResult, player: int) -> int:
+    """What a search would have this player do."""
+    action = result.action()
+    return int(action[result.acting.index(player)] if isinstance(action, tuple) else action)

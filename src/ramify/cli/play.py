@@ -1,0 +1,117 @@
+"""``ramify play``: sit down against a search player, or any other, in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli.common import fail, parse_settings
+
+if TYPE_CHECKING:
+    from ramify.cli.opponents import Opponent
+    from ramify.games import State
+    from ramify.search import Searcher
+
+SIMULATIONS = 400  # without --simulations; an answer at once
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="A game of 'ramify games', or openspiel:NAME.")] = "hex",
+    words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Same as --set.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
+    ] = None,
+    size: Annotated[int | None, typer.Option(min=1, help="Of the board: short for --set size=….")] = None,
+    side: Annotated[int, typer.Option(min=0, max=1, help="Who you are: player 0, who starts, or player 1.")] = 0,
+    simulations: Annotated[
+        int | None, typer.Option(min=1, help=f"Of every search; default {SIMULATIONS}, no limit beside --seconds.")
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Time of every search.")] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|NAME", help="A saved or shipped network, or 'rollout'; default: what is shipped."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="KIND:SETTINGS", help="Another opponent, such as uci:command=stockfish,depth=5"),
+    ] = None,
+    state: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Start here: short form (a FEN), or parts as JSON {...}.")
+    ] = None,
+    actions: Annotated[str, typer.Option(metavar="NAMES", help="Actions played first, by name.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Of the opponent, and of a random start.")] = 0,
+) -> None:
+    """Play a game against the search, or another player.
+
+    Type a move by its name when it is your turn. Other words are commands:
+
+    \b
+    hint         what the search would play, and why
+    heat         how often the search looked at each move, on the board in Hex
+    moves        every legal move
+    undo         take your last move back
+    new          another game
+    save FILE    write the game down
+    help, quit   Ctrl-D and Ctrl-C end the game as well
+
+    \b
+    ramify play hex --size 7
+    ramify play hex --size 11 --side 1 --seconds 5
+    ramify play connect_four --simulations 5000
+    ramify play pyrat --set preset=tiny
+    ramify play chess --against uci:command=stockfish,depth=5
+    ramify play hex --size 11 --against "htp:command=mohex"
+    """
+    from ramify.cli.analyze import find_position
+    from ramify.cli.sitting import Sitting
+
+    sized = [] if size is None else [f"size={size}"]
+    params = parse_settings([*(words or []), *(set_ or []), *sized])
+    start = find_position(game, params, state, actions, seed)
+    limits = {"simulations": simulations, "seconds": seconds}
+    try:
+        adviser, knowledge = make_adviser(start, network, limits, seed)
+        opponent = make_opponent(start, adviser, knowledge, against)
+    except (ValueError, TypeError, ImportError, RuntimeError, OSError) as error:
+        fail(error)
+
+    def again(number: int) -> State:
+        return start.copy() if state or actions else start.game.initial_state(seed + number)
+
+    try:
+        Sitting(again, side, opponent, adviser).run()
+    finally:
+        opponent.close()
+
+
+def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed: int) -> tuple[Searcher, str]:
+    """The search that gives hints, and what it knows."""
+    from ramify import _core
+    from ramify.hex import evaluator_for
+    from ramify.search import SearchConfig, Searcher
+
+    game = state.game
+    simulations, seconds = limits["simulations"], limits["seconds"]
+    evaluator, knowledge = evaluator_for(game, network)
+    config = SearchConfig(
+        simulations=simulations or (2**53 if seconds is not None else SIMULATIONS),
+        max_seconds=seconds,
+        c_puct=1.4,
+        graph=True,
+        canonical=game.name == "hex",
+        solver=isinstance(game, _core.Game) and not game.simultaneous,
+        max_nodes=1_000_000,
+    )
+    return Searcher(game, evaluator, config, seed=seed), knowledge
+
+
+def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:
+    """Who is played against: the search, or a player of the arena."""
+    import ramify.protocols  # noqa: F401 - registers the kinds it has
+    from ramify.arena import read_player
+    from ramify.cli.opponents import ArenaOpponent, SearchOpponent
+
+    if against is None:
+        return SearchOpponent(adviser, knowledge)
+    return ArenaOpponent(read_player(against), state.game)

@@ -1,0 +1,26 @@
+"""Hex as a system: positions, a search guided by a network, self-play and players, all over the one engine.
+
+Nothing here searches by itself; every class composes ``ramify.Searcher`` or ``ramify.selfplay``.
+"""
+
+from ramify.hex.config import MCTS_CONFIG, MCTSConfig
+from ramify.hex.engines import BatchedMCTSPlayer, BatchedMCTSSelfPlayEngine, select_move
+from ramify.hex.mcts import BatchedNeuralMCTS, NeuralMCTS
+from ramify.hex.model import SimpleModelInference, evaluator_for
+from ramify.hex.node import MCTSNode
+from ramify.hex.state import HexGameState, Move
+
+__all__ = [
+    "MCTS_CONFIG",
+    "BatchedMCTSPlayer",
+    "BatchedMCTSSelfPlayEngine",
+    "BatchedNeuralMCTS",
+    "HexGameState",
+    "MCTSConfig",
+    "MCTSNode",
+    "Move",
+    "NeuralMCTS",
+    "SimpleModelInference",
+    "evaluator_for",
+    "select_move",
+]

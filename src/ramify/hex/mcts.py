@@ -1,0 +1,108 @@
+"""The search guided by a model, for one position or for many: ``ramify.Searcher`` with the names of Hex programs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from ramify.hex.config import MCTSConfig
+from ramify.hex.model import SimpleModelInference
+from ramify.hex.node import MCTSNode
+from ramify.hex.state import HexGameState
+from ramify.search import SearchConfig, Searcher, SearchResult
+
+log = logging.getLogger("ramify")
+
+
+class NeuralMCTS:
+    """Searches positions one after another, each afresh, one evaluation at a time.
+
+    ``settings`` are further ones of ``SearchConfig``. Roots stay valid as long as somebody holds them.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        exploration_constant: float = 1.4,
+        *,
+        enable_transposition_table: bool = False,
+        max_table_size: int | None = None,
+        seed: int = 0,
+        **settings: Any,
+    ) -> None:
+        self.model = model if isinstance(model, SimpleModelInference) else SimpleModelInference(model)
+        self.exploration_constant = exploration_constant
+        config = MCTSConfig(
+            exploration_constant=exploration_constant,
+            enable_transposition_table=enable_transposition_table,
+            max_table_size=max_table_size,
+        )
+        self.config = SearchConfig(**{**config.search().model_dump(), **settings})
+        self.seed = seed
+        self.statistics: dict[str, Any] = {}
+
+    def search(self, root_state: HexGameState, num_simulations: int) -> MCTSNode:
+        """Search this position; the position stays the caller's and unchanged."""
+        state = checked(root_state).state
+        result = self._searcher(root_state, num_simulations).run(state)
+        self.statistics = statistics(result.stats)
+        return make_root(result, root_state)
+
+    def _searcher(self, state: HexGameState, num_simulations: int) -> Searcher:
+        config = self.config.replace(simulations=num_simulations)
+        return Searcher(state.state.game, self.model.evaluator, config, seed=self.seed)
+
+
+class BatchedNeuralMCTS(NeuralMCTS):
+    """The same with ``batch_size`` leaves of a tree evaluated together, and many positions at once."""
+
+    def __init__(self, model: Any, exploration_constant: float = 1.4, *, batch_size: int = 16, **settings: Any) -> None:
+        super().__init__(model, exploration_constant, batch=batch_size, **settings)
+
+    def search_many(self, root_states: Sequence[HexGameState], num_simulations: int) -> list[MCTSNode]:
+        """Independent searches of positions of one size; their leaves share batches."""
+        if not root_states:
+            return []
+        states = [checked(state).state for state in root_states]
+        results = self._searcher(root_states[0], num_simulations).run_many(states)
+        total = {name: sum(result.stats[name] for result in results) for name in COUNTED}
+        deepest = max(result.stats["max_depth"] for result in results)
+        self.statistics = statistics({**results[0].stats, **total, "max_depth": deepest})
+        return [make_root(result, state) for result, state in zip(results, root_states, strict=True)]
+
+
+COUNTED = ("simulations", "evaluations", "nodes", "transpositions", "full", "bytes")
+
+
+def checked(state: Any) -> HexGameState:
+    """The position, or a TypeError."""
+    if not isinstance(state, HexGameState):
+        raise TypeError(f"a search of Hex starts from a HexGameState, not from {type(state).__name__}")
+    return state
+
+
+def make_root(result: SearchResult, state: HexGameState) -> MCTSNode:
+    """The view of a finished search; every child is logged at DEBUG, as are the simulations of small searches."""
+    root = MCTSNode.root(result, state)
+    if log.isEnabledFor(logging.DEBUG):
+        for move, child in root.children.items():
+            log.debug("Node %s: value=%+.4f, visits=%d", move, child.mean_value, child.visits)
+    return root
+
+
+def statistics(stats: dict[str, Any]) -> dict[str, Any]:
+    """How a search went. ``hit_rate``: share of new edges whose position the table already held."""
+    created, found = stats["nodes"], stats["transpositions"]
+    return {
+        "simulations": stats["simulations"],
+        "evaluations": stats["evaluations"],
+        "seconds": stats["seconds"],
+        "simulations_per_second": stats["simulations"] / max(stats["seconds"], 1e-9),
+        "tree_size": created,
+        "max_depth": stats["max_depth"],
+        "bytes": stats["bytes"],
+        "table_hits": found,
+        "hit_rate": found / max(found + created, 1),
+        "table_full": stats["full"] > 0,
+    }

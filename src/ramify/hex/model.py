@@ -1,0 +1,107 @@
+"""What judges positions of Hex: files, shipped networks, torch modules and evaluators behind one face."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.evaluators import Rollout
+from ramify.games import Game, State, make
+from ramify.search.batch import Batch, Evaluator, NativeEvaluator, per_player
+
+ROLLOUTS = 1  # random games behind a value where there is no network
+
+
+class SimpleModelInference:
+    """A model of Hex from a file of ``ramify.networks.save``, a torch module or an evaluator."""
+
+    def __init__(self, model: Any, device: str | None = None) -> None:
+        self.evaluator: Evaluator | NativeEvaluator = _evaluator_of(model, device)
+
+    def simple_infer(self, board_tensor: Any) -> tuple[NDArray[np.float32], float]:
+        """(policy_logits [size * size], value) of one position, for the player who sees it as this tensor."""
+        if not isinstance(self.evaluator, Evaluator):
+            raise TypeError(
+                f"{type(self.evaluator).__name__} runs inside a search; it cannot be asked for one position"
+            )
+        state = state_of_tensor(board_tensor)
+        if state.is_over:
+            raise ValueError("the game is over in this position: there is nothing to infer")
+        player, actions = state.acting[0], state.game.num_actions
+        batch = batch_of(state)
+        answer = self.evaluator.evaluate(batch)
+        logits = per_player(answer.logits, 1, batch.acting, what="logits", actions=actions, zero_sum=True)
+        values = per_player(answer.values, 1, batch.acting, what="values", actions=None, zero_sum=True)
+        return logits[0, player].copy(), float(values[0, player])
+
+
+def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator:
+    if isinstance(model, SimpleModelInference):
+        return model.evaluator
+    if isinstance(model, NativeEvaluator) or hasattr(model, "evaluate"):
+        evaluator: Evaluator | NativeEvaluator = model
+        return evaluator
+    if isinstance(model, str | os.PathLike):
+        return _from_file(model, None, device)
+    if hasattr(model, "state_dict"):
+        network: Evaluator = importlib.import_module("ramify.networks").Network(model, device)
+        return network
+    raise TypeError(
+        f"a model is a file of ramify.networks.save, a torch module or an evaluator, not {type(model).__name__}"
+    )
+
+
+def _from_file(path: str | os.PathLike[str], game: Game | None, device: str | None) -> Evaluator:
+    networks = importlib.import_module("ramify.networks")
+    evaluator: Evaluator = networks.Network(networks.load(path, game), device)
+    return evaluator
+
+
+def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | NativeEvaluator, str]:
+    """What to search this game with, and what to call it.
+
+    ``network`` is a file of ``ramify.networks.save``, the name of a shipped network, or ``rollout``. Without it: the
+    shipped network for this game where there is one (and torch to run it), else random games.
+    """
+    rollouts = Rollout(ROLLOUTS), "random games"
+    if network == "rollout" or (network is None and find_spec("torch") is None):
+        return rollouts
+    if network is not None and (Path(network).exists() or Path(network + ".safetensors").exists()):
+        return _from_file(network, game, None), Path(network).stem
+    pretrained = importlib.import_module("ramify.networks.pretrained")
+    if network is None:
+        found = pretrained.for_game(game)
+        return rollouts if found is None else (_from_file(found.file, game, None), found.name)
+    try:
+        return _from_file(pretrained.find(network).file, game, None), network
+    except ValueError as error:
+        raise ValueError(f"there is no file {network!r}, and {error}") from None
+
+
+def state_of_tensor(board_tensor: Any) -> State:
+    """The position that ``HexGameState.get_board_tensor`` gave."""
+    planes = np.asarray(board_tensor, np.float32)
+    if planes.ndim != 3 or planes.shape[0] != 3 or planes.shape[1] != planes.shape[2]:
+        raise ValueError(f"a board tensor has the shape [3, size, size], not {list(planes.shape)}")
+    first = bool(planes[2].all())
+    mine, other = ("x", "o") if first else ("o", "x")
+    symbols = np.where(planes[0] > 0, mine, np.where(planes[1] > 0, other, "."))
+    game: Any = make("hex", size=planes.shape[1])
+    state: State = game.state(board=["".join(row) for row in symbols], to_move=mine)
+    return state
+
+
+def batch_of(state: State) -> Batch:
+    """One position as evaluators get it."""
+    legal = np.zeros((1, 2, state.game.num_actions), np.bool_)
+    acting = np.zeros((1, 2), np.bool_)
+    for player in state.acting:
+        acting[0, player] = True
+        legal[0, player, state.legal_actions(player)] = True
+    return Batch(state.observation()[None], legal, acting, np.array([state.key], np.uint64))

@@ -1,0 +1,55 @@
+"""The time that a client gives: how much of it is left, and how much of that a move may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+SAFETY = 0.05  # seconds that an answer takes on its way
+LEAST = 0.01  # seconds for any move
+
+
+@dataclass
+class Clock:
+    """Seconds left per player, None where nobody counts, and the moves they are for (0: the rest of the game)."""
+
+    main: float | None = None
+    period: float = 0.0
+    moves: int = 0
+    left: list[float | None] = field(default_factory=lambda: [None, None])
+    for_moves: list[int] = field(default_factory=lambda: [0, 0])
+
+    def set_all(self, main: float, period: float, moves: int) -> None:
+        """A new game's time: ``main`` seconds, then ``period`` for every ``moves`` moves (0 of them: no limit)."""
+        self.main, self.period, self.moves = (None if period and not moves else main), period, moves
+        self.restart()
+
+    def restart(self) -> None:
+        """As at the start of a game."""
+        self.left, self.for_moves = [self.main, self.main], [0, 0]
+
+    def set(self, player: int, seconds: float, moves: int) -> None:
+        """What the client says is left."""
+        self.left[player], self.for_moves[player] = seconds, moves
+
+    def spend(self, player: int, seconds: float) -> None:
+        """A move has been made."""
+        left = self.left[player]
+        if left is None:
+            return
+        self.left[player] = max(0.0, left - seconds)
+        self.for_moves[player] = max(0, self.for_moves[player] - 1)
+
+    def seconds_for(self, player: int, moves_left: int) -> float | None:
+        """How long the next move may take; None: as long as it likes."""
+        left = self.left[player]
+        if left is None:
+            return None
+        share = self.for_moves[player] or moves_left
+        if self.moves and not self.for_moves[player]:  # what comes after the main time may be used as well
+            return max(LEAST, left / share + self.period / self.moves - SAFETY)
+        return max(LEAST, min(left / share, left - SAFETY))
+
+    def show(self, player: int) -> str:
+        """For the client."""
+        left = self.left[player]
+        return "none" if left is None else f"{left:.1f}"

@@ -1,0 +1,82 @@
+"""What players have in common that are other programs."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from ramify.arena.player import PlayerConfig, Turn
+from ramify.games import State
+from ramify.protocols.process import EngineError, EngineProcess
+
+
+class EngineConfig(PlayerConfig):
+    """A program as a player. The seeds of turns do not reach it: whether it plays alike each time is its own affair."""
+
+    command: str = Field(min_length=1, description="how to start it, as typed in a shell (nothing is expanded)")
+    patience: float = Field(60.0, gt=0, description="seconds, beyond its own limits, until it counts as hanging")
+
+    def content(self) -> dict[str, Any]:
+        """The settings, and what the program says it is: it is started to be asked."""
+        return {**self.model_dump(mode="json", exclude={"patience"}), "engine": self.identify()}
+
+    def identify(self) -> str:
+        """Name and version, as the program gives them."""
+        raise NotImplementedError
+
+
+class EnginePlayer(ABC):
+    """Asks a program, turn by turn. Each turn it is told a new game and the whole position, so that a choice does not
+    depend on those before. After a failure it is started anew."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self.config = config
+        self._process: EngineProcess | None = None
+        self._start()
+
+    def choose(self, turns: Sequence[Turn]) -> list[int]:
+        """An action for each turn; EngineError, with the program ended, where it fails."""
+        return [self._guarded(turn.state) for turn in turns]
+
+    def close(self) -> None:
+        """End the program."""
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.close()
+
+    def _guarded(self, state: State) -> int:
+        try:
+            action = self._ask(self._start(), state)
+        except BaseException:
+            self.close()
+            raise
+        return action
+
+    def _start(self) -> EngineProcess:
+        if self._process is None:
+            self._process = EngineProcess(self.config.command)
+            try:
+                self._greet(self._process)
+            except BaseException:
+                self.close()
+                raise
+        return self._process
+
+    def _illegal(self, state: State, answer: str) -> EngineError:
+        self.close()
+        return EngineError(f"the engine {self.config.command!r} chose {answer[:40]!r}, which is not legal in\n{state}")
+
+    def _deadline(self, seconds: float = 0.0) -> float:
+        return time.monotonic() + seconds + self.config.patience
+
+    @abstractmethod
+    def _greet(self, process: EngineProcess) -> None:
+        """What is said once, when the program has been started."""
+
+    @abstractmethod
+    def _ask(self, process: EngineProcess, state: State) -> int:
+        """Tell the position and read the answer."""

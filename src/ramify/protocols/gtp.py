@@ -1,0 +1,117 @@
+"""The frame that GTP and its relatives share: one command a line, answers that end with an empty line.
+
+A line is ``[id] command arguments…``; what follows ``#`` is a comment. An answer begins with ``=`` or, for a failure,
+``?``, followed by the id if there was one.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+LONGEST = 65536  # characters of a line
+CHUNK = 65536  # bytes read at once
+INTERRUPT = "# interrupt"  # a comment that asks for an answer now
+
+log = logging.getLogger("ramify")
+
+
+class Failure(Exception):  # noqa: N818 - the protocol's own word
+    """A command that cannot be carried out; its text is the answer."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line, taken apart."""
+
+    id: str
+    name: str
+    arguments: tuple[str, ...]
+
+
+class Engine(Protocol):
+    """What answers commands."""
+
+    ended: bool
+
+    def execute(self, command: Command) -> str:
+        """The answer; raises Failure or ValueError to refuse."""
+        ...
+
+    def interrupt(self) -> None:
+        """Called from another thread: answer soon."""
+        ...
+
+
+def read_command(line: str) -> Command | None:
+    """The command of a line; None where there is none."""
+    text = line.partition("#")[0].replace("\t", " ")
+    words = "".join(letter for letter in text if letter >= " " and letter != "\x7f").split()
+    if not words:
+        return None
+    number = words.pop(0) if words[0].isascii() and words[0].isdigit() else ""
+    return Command(number, words[0] if words else "", tuple(words[1:]))
+
+
+def framed(text: str, *, id: str = "", failed: bool = False) -> str:
+    """An answer, ready to be written. Empty lines inside would end it early: they are left out."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    body = "\n".join(line for number, line in enumerate(lines) if line or number == 0)
+    return f"{'?' if failed else '='}{id} {body}\n\n"
+
+
+def answer(engine: Engine, line: str) -> str | None:
+    """What to write in response to a line; None if it asks for nothing. Whatever the line, this does not raise."""
+    if len(line) > LONGEST:
+        return framed(f"a line has at most {LONGEST} characters", failed=True)
+    command = read_command(line)
+    if command is None:
+        return None
+    try:
+        return framed(engine.execute(command), id=command.id)
+    except (Failure, ValueError) as refusal:
+        reason = str(refusal).partition("\n")[0] or type(refusal).__name__
+        return framed(reason, id=command.id, failed=True)
+    except Exception as error:  # the client must have its answer, whatever is wrong here
+        log.exception("while answering %r", line[:200])
+        return framed(f"internal error: {type(error).__name__}: {error}".partition("\n")[0], id=command.id, failed=True)
+
+
+def lines_of(source: io.RawIOBase) -> Iterator[str]:
+    """Lines of a stream, without their ends; of one that is too long only so much that this can be seen."""
+    rest = b""
+    while chunk := source.read(CHUNK):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line.decode("utf-8", "replace").removesuffix("\r") for line in whole)
+        rest = rest[: 4 * LONGEST + 4]
+    if rest:
+        yield rest.decode("utf-8", "replace").removesuffix("\r")
+
+
+def serve(engine: Engine, source: io.RawIOBase, write: Callable[[str], object]) -> None:
+    """Answer what comes from ``source`` until it ends, the engine is told to quit, or nobody reads any more.
+
+    Lines are read while a command runs, so that ``# interrupt`` can end it early.
+    """
+    waiting: queue.Queue[str | None] = queue.Queue()
+
+    def read() -> None:
+        for line in lines_of(source):
+            if line.strip() == INTERRUPT:
+                engine.interrupt()
+            else:
+                waiting.put(line)
+        waiting.put(None)
+
+    threading.Thread(target=read, name="ramify-reader", daemon=True).start()
+    while not engine.ended and (line := waiting.get()) is not None:
+        try:
+            if (text := answer(engine, line)) is not None:
+                write(text)
+        except BrokenPipeError:
+            return

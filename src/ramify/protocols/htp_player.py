@@ -1,0 +1,88 @@
+"""Hex programs that speak HTP, as players."""
+
+from __future__ import annotations
+
+import functools
+from typing import Literal
+
+from pydantic import Field
+
+from ramify.arena.player import register_player
+from ramify.games import Game, State
+from ramify.protocols.engine_player import EngineConfig, EnginePlayer
+from ramify.protocols.htp import SWAPS
+from ramify.protocols.process import EngineError, EngineProcess
+from ramify.protocols.stones import COLOURS, Told, cell_name, read_cell
+
+
+@register_player
+class HtpConfig(EngineConfig):
+    """A Hex program over HTP. Its limits are its own parameters, set by its own commands: there is no common way.
+
+    One that resigns gets the first legal action, since games are played to their end.
+    """
+
+    kind: Literal["htp"] = "htp"
+    setup: list[str] = Field([], description='commands said once, such as "param_mcts simulations 500"')
+
+    def open(self, game: Game) -> HtpPlayer:
+        if game.name != "hex":
+            raise ValueError(f"HTP programs play hex, not {game.name}")
+        return HtpPlayer(self)
+
+    def identify(self) -> str:
+        return identify(self.command, self.patience)
+
+
+class HtpPlayer(EnginePlayer):
+    """A running Hex program."""
+
+    config: HtpConfig
+    name = ""
+    takes_swap = False
+
+    def _greet(self, process: EngineProcess) -> None:
+        self.name = f"{self._command(process, 'name')} {self._command(process, 'version')}".strip()
+        self.takes_swap = "param_game" in self._command(process, "list_commands").split()
+        for command in self.config.setup:
+            self._command(process, command)
+
+    def _ask(self, process: EngineProcess, state: State) -> int:
+        told, legal = Told.of(state), state.legal_actions()
+        size = told.stones.size
+        if self.takes_swap:  # only while it may: a program that is told stones alone cannot know of an earlier swap
+            self._command(process, f"param_game allow_swap {int(size * size in legal)}")
+        self._command(process, f"boardsize {size} {size}")
+        self._command(process, "clear_board")
+        for colour, cell in told.stones.history:
+            self._command(process, f"play {COLOURS[colour]} {cell_name(cell, size)}")
+        answer = self._command(process, f"genmove {COLOURS[told.colour]}").strip().lower()
+        if answer == "resign":
+            return int(legal[0])
+        found = read_cell(answer, size)
+        action = size * size if answer in SWAPS else None if found is None else told.action(found)
+        if action is None or action not in legal:
+            raise self._illegal(state, answer)
+        return action
+
+    def _command(self, process: EngineProcess, command: str) -> str:
+        """The answer to a command; EngineError if it is refused."""
+        process.send(command)
+        deadline = self._deadline()
+        lines = [process.read_line(deadline, f"answer to {command!r}")]
+        while not lines[0].startswith(("=", "?")):  # empty lines, or messages that do not belong here
+            lines = [process.read_line(deadline, f"answer to {command!r}")]
+        while lines[-1]:
+            lines.append(process.read_line(deadline, f"end of the answer to {command!r}"))
+        text = "\n".join(lines)[1:].strip()
+        if lines[0].startswith("?"):
+            raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {text}")
+        return text
+
+
+@functools.lru_cache(maxsize=64)
+def identify(command: str, patience: float) -> str:
+    """What the program calls itself; it is asked once."""
+    player = HtpPlayer(HtpConfig(command=command, patience=patience))
+    player.close()
+    return player.name

@@ -1,0 +1,108 @@
+"""Another program and the lines that go to and from it: with deadlines, and never left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+import weakref
+from typing import Any
+
+LONGEST = 1 << 20  # bytes of a line
+GRACE = 1.0  # seconds to end in peace
+STDERR_SHOWN = 300  # characters of what a program that died had to say
+
+
+class EngineError(RuntimeError):
+    """A program that does not do as its protocol says: it died, hangs, or chose what is not legal."""
+
+
+class EngineProcess:
+    """A running program. ``close`` ends it and all it has started; so do the end of this object and of Python."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        try:
+            self._process = subprocess.Popen(
+                shlex.split(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                bufsize=0,
+                start_new_session=True,  # a group of its own, to be ended as a whole
+            )
+        except (OSError, ValueError, IndexError) as error:
+            self._errors.close()
+            raise EngineError(f"cannot start the engine {command!r}: {error}") from None
+        self._buffer = b""
+        assert self._process.stdout is not None
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        self._finalizer = weakref.finalize(self, end, self._process, self._selector, self._errors)
+
+    def send(self, line: str) -> None:
+        """Write a line."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+        except (OSError, ValueError):
+            raise self._died(f"when told {line[:60]!r}") from None
+
+    def read_line(self, deadline: float, waiting_for: str) -> str:
+        """The next line, without its end; EngineError if none comes before the deadline (of time.monotonic)."""
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > LONGEST:
+                raise EngineError(f"the engine {self.command!r} writes a line without end")
+            if not self._selector.select(max(0.0, deadline - time.monotonic())):
+                raise EngineError(f"the engine {self.command!r} hangs: no {waiting_for} in time")
+            assert self._process.stdout is not None
+            chunk = self._process.stdout.read(65536)
+            if not chunk:
+                raise self._died(f"when asked for {waiting_for}")
+            self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode("utf-8", "replace").rstrip("\r")
+
+    def close(self) -> None:
+        """End the program: politely if it is quick, else not. Ends nothing twice."""
+        self._finalizer()
+
+    @property
+    def ended(self) -> bool:
+        return not self._finalizer.alive
+
+    def _died(self, when: str) -> EngineError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
+        self._errors.seek(0)
+        said = " ".join(self._errors.read().decode("utf-8", "replace").split())[-STDERR_SHOWN:]
+        code = self._process.returncode
+        return EngineError(f"the engine {self.command!r} died {when} (exit code {code}){': ' + said if said else ''}")
+
+
+def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, errors: Any) -> None:
+    """Close its input, which ends most programs; then ask the whole group, then kill it. Leaves no zombie."""
+    selector.close()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    for number in (None, signal.SIGTERM, signal.SIGKILL):
+        if number is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            continue
+        break
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # what it may have started, and left
+        os.killpg(process.pid, signal.SIGKILL)
+    process.stdout.close()
+    errors.close()

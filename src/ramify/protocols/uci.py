@@ -1,0 +1,107 @@
+"""Chess programs that speak UCI, as players."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ramify.arena.player import register_player
+from ramify.games import Game, State
+from ramify.protocols.engine_player import EngineConfig, EnginePlayer
+from ramify.protocols.process import EngineProcess
+
+
+@register_player
+class UciConfig(EngineConfig):
+    """A chess program over UCI, with at least one limit."""
+
+    kind: Literal["uci"] = "uci"
+    nodes: int | None = Field(None, ge=1, description="of its search, per move")
+    depth: int | None = Field(None, ge=1, description="of its search")
+    seconds: float | None = Field(None, gt=0, description="per move")
+    options: dict[str, str | int | float | bool] = Field({}, description="of the program, such as Hash or Threads")
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> Self:
+        if self.nodes is None and self.depth is None and self.seconds is None:
+            raise ValueError("a limit is needed: nodes, depth or seconds")
+        return self
+
+    def open(self, game: Game) -> UciPlayer:
+        if game.name != "chess":
+            raise ValueError(f"UCI programs play chess, not {game.name}")
+        return UciPlayer(self)
+
+    def identify(self) -> str:
+        return identify(self.command, self.patience)
+
+    def go(self) -> str:
+        """The command that starts a search."""
+        words = ["go"]
+        if self.nodes is not None:
+            words += ["nodes", str(self.nodes)]
+        if self.depth is not None:
+            words += ["depth", str(self.depth)]
+        if self.seconds is not None:
+            words += ["movetime", str(max(1, round(1000 * self.seconds)))]
+        return " ".join(words)
+
+
+class UciPlayer(EnginePlayer):
+    """A running chess program."""
+
+    config: UciConfig
+    name = ""
+
+    def _greet(self, process: EngineProcess) -> None:
+        process.send("uci")
+        deadline = self._deadline()
+        while (line := process.read_line(deadline, "'uciok'").strip()) != "uciok":
+            if line.startswith("id name "):
+                self.name = line.removeprefix("id name ").strip()
+        for name, value in self.config.options.items():
+            process.send(f"setoption name {name} value {str(value).lower() if isinstance(value, bool) else value}")
+        self._wait(process)
+
+    def _wait(self, process: EngineProcess) -> None:
+        process.send("isready")
+        deadline = self._deadline()
+        while process.read_line(deadline, "'readyok'").strip() != "readyok":
+            pass
+
+    def _ask(self, process: EngineProcess, state: State) -> int:
+        process.send("ucinewgame")
+        self._wait(process)
+        process.send(position(state))
+        process.send(self.config.go())
+        deadline = self._deadline(self.config.seconds or 0.0)
+        while not (words := process.read_line(deadline, "'bestmove'").split()) or words[0] != "bestmove":
+            pass
+        answer = words[1] if len(words) > 1 else ""
+        try:
+            action = state.action(answer)
+        except ValueError:
+            raise self._illegal(state, answer) from None
+        if action not in state.legal_actions():
+            raise self._illegal(state, answer)
+        return action
+
+
+def position(state: Any) -> str:
+    """The command that sets a position up, with the moves since the last one that cannot be taken back: the program
+    must see repetitions."""
+    if not state.fields["history"]:
+        return f"position fen {state.fen}"
+    board = state.board
+    moves = " ".join(move.uci() for move in board.move_stack)
+    return f"position fen {board.root().fen(en_passant='fen')} moves {moves}"
+
+
+@functools.lru_cache(maxsize=64)
+def identify(command: str, patience: float) -> str:
+    """What the program calls itself; it is asked once."""
+    player = UciPlayer(UciConfig(command=command, patience=patience, nodes=1))
+    player.close()
+    return player.name

@@ -1,0 +1,291 @@
+"""Other programs as players: what they are told, what they answer, and what happens when they misbehave."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify.arena import Turn, player_config, player_kinds
+from ramify.protocols import EngineError, HtpConfig, UciConfig
+from ramify.protocols.process import EngineProcess
+
+HERE = Path(__file__).parent
+UCI = f"{sys.executable} {HERE / 'fake_uci.py'}"
+HTP = f"{sys.executable} {HERE / 'fake_htp.py'}"
+OWN = f"{sys.executable} -m ramify htp --network rollout --simulations 60"
+
+
+def turn(state: rf.State) -> Turn:
+    return Turn(state, state.acting[0], 0)
+
+
+def patience(manner: str) -> float:
+    """Seconds: few where they are waited for, else enough for a busy machine."""
+    return 3.0 if manner.endswith(("hangs", "mute")) else 60.0
+
+
+def children() -> set[str]:
+    """Processes of this one, zombies included; none can be seen where there is no /proc."""
+    found = set()
+    for entry in Path("/proc").iterdir() if Path("/proc").is_dir() else ():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) == os.getpid():
+                found.add(entry.name)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind():
+    before = children()
+    yield
+    assert children() - before == set()
+
+
+def test_the_kinds_are_known() -> None:
+    assert {"uci", "htp"} <= set(player_kinds())
+    assert player_config("uci", command="x", nodes=5) == UciConfig(command="x", nodes=5)
+    with pytest.raises(ValueError, match="nodes, depth or seconds"):
+        UciConfig(command="x")
+    with pytest.raises(ValueError, match="play chess, not hex"):
+        UciConfig(command=UCI, nodes=1).open(rf.make("hex", size=5))
+    with pytest.raises(ValueError, match="play hex, not chess"):
+        HtpConfig(command=HTP).open(rf.make("chess"))
+
+
+# --- UCI ---
+
+
+def test_a_chess_program_is_told_everything_each_time(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    config = UciConfig(command=f"{UCI} good {log}", nodes=7, depth=3, seconds=0.25, options={"Hash": 4, "Own": True})
+    state = rf.make("chess").initial_state()
+    for name in ("e2e4", "e7e5", "g1f3", "g8f6", "f3g1", "f6g8"):
+        state.apply(state.action(name))
+    player = config.open(state.game)
+    try:
+        answers = player.choose([turn(state), turn(rf.make("chess").initial_state())])
+    finally:
+        player.close()
+    assert [state.action_name(answers[0]), rf.make("chess").initial_state().action_name(answers[1])] == ["a2a3"] * 2
+    said = log.read_text().splitlines()
+    assert said[:4] == ["uci", "setoption name Hash value 4", "setoption name Own value true", "isready"]
+    assert said[4:6] == ["ucinewgame", "isready"]
+    # The way since the last pawn move is told: the position has been on the board before.
+    fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq"
+    assert said[6].startswith(f"position fen {fen}")
+    assert said[6].endswith("moves g1f3 g8f6 f3g1 f6g8")
+    assert said[7] == "go nodes 7 depth 3 movetime 250"
+    assert said[10] == "position fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
+
+def test_a_whole_game_of_chess_is_legal() -> None:
+    state = rf.make("chess").initial_state()
+    player = UciConfig(command=UCI, nodes=1).open(state.game)
+    try:
+        for _ in range(60):
+            if state.is_over:
+                break
+            wanted = min(state.action_name(int(action)) for action in state.legal_actions())
+            (action,) = player.choose([turn(state)])
+            assert state.action_name(action) == wanted
+            state.apply(action)
+    finally:
+        player.close()
+
+
+def test_a_promotion_is_understood() -> None:
+    state = rf.make("chess").state("8/P7/8/8/8/8/k6P/7K w - - 0 1")
+    player = UciConfig(command=UCI, nodes=1).open(state.game)
+    try:
+        (action,) = player.choose([turn(state)])
+    finally:
+        player.close()
+    assert state.action_name(action) == "a7a8b"
+
+
+@pytest.mark.parametrize(
+    ("manner", "complaint"),
+    [
+        ("dies", r"died when asked for 'bestmove' \(exit code 3\): a bad thing happened"),
+        ("hangs", "hangs: no 'bestmove' in time"),
+        ("babbles", "line without end"),
+        ("illegal", "chose 'e2e5', which is not legal"),
+        ("null", "chose '0000', which is not legal"),
+        ("empty", "chose 'ponder', which is not legal"),
+    ],
+)
+def test_a_chess_program_that_misbehaves_is_named_and_ended(manner: str, complaint: str) -> None:
+    state = rf.make("chess").initial_state()
+    player = UciConfig(command=f"{UCI} '{manner}'", nodes=1, patience=patience(manner)).open(state.game)
+    with pytest.raises(EngineError, match=complaint) as raised:
+        player.choose([turn(state)])
+    assert "fake_uci.py" in str(raised.value)
+    assert player._process is None
+    player.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        (f"{UCI} mute", "hangs: no 'uciok'"),
+        (f"{UCI} 'dies at once'", "exit code 1.*no network file"),
+        ("/no/such/program", "cannot start"),
+        ("'unbalanced", "cannot start"),
+        (" ", "cannot start"),
+        ("true", "died"),
+    ],
+)
+def test_a_program_that_cannot_be_used_says_so_at_once(command: str, complaint: str) -> None:
+    with pytest.raises(EngineError, match=complaint):
+        UciConfig(command=command, nodes=1, patience=patience(command)).open(rf.make("chess"))
+
+
+def test_after_a_failure_the_program_is_started_anew(tmp_path: Path) -> None:
+    state = rf.make("chess").initial_state()
+    player = UciConfig(command=UCI, nodes=1).open(state.game)
+    try:
+        first = player.choose([turn(state)])
+        os.kill(player._process._process.pid, 9)
+        with pytest.raises(EngineError, match="died"):
+            player.choose([turn(state)])
+        assert player.choose([turn(state)]) == first
+    finally:
+        player.close()
+
+
+def test_identity_has_the_name_the_command_and_the_limits() -> None:
+    config = UciConfig(command=UCI, nodes=5)
+    content = config.content()
+    assert (content["engine"], content["command"], content["nodes"]) == ("Fake 1.0", UCI, 5)
+    assert config.identity == UciConfig(command=UCI, nodes=5, patience=3).identity
+    assert config.identity != UciConfig(command=UCI, nodes=6).identity
+    assert HtpConfig(command=HTP).content()["engine"] == "Fake 2.0"
+    assert HtpConfig(command=HTP).identity != HtpConfig(command=HTP, setup=["param_mcts simulations 5"]).identity
+    assert HtpConfig(command="x").label == "htp:command=x"
+
+
+@pytest.mark.skipif(shutil.which("stockfish", path="/usr/games:/usr/bin") is None, reason="no stockfish here")
+def test_stockfish_mates_in_one() -> None:
+    program = shutil.which("stockfish", path="/usr/games:/usr/bin")
+    config = UciConfig(command=str(program), nodes=2000, options={"Hash": 16, "Threads": 1})
+    assert "Stockfish" in config.content()["engine"]
+    state = rf.make("chess").state("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1")
+    player = config.open(state.game)
+    try:
+        state.apply(player.choose([turn(state)])[0])
+    finally:
+        player.close()
+    assert state.is_over
+    assert state.returns.tolist() == [1, -1]
+
+
+# --- HTP ---
+
+
+@pytest.mark.parametrize(
+    ("manner", "complaint"),
+    [
+        ("dies", r"died when asked for .*genmove.* \(exit code 1\): out of stones"),
+        ("hangs", "hangs: no answer to 'genmove black' in time"),
+        ("illegal", "chose 'z9', which is not legal"),
+        ("occupied", "is not legal"),
+        ("refuses", "refuses 'genmove black': not today"),
+    ],
+)
+def test_a_hex_program_that_misbehaves_is_named_and_ended(manner: str, complaint: str) -> None:
+    state = rf.make("hex", size=4).state("b2 c3")
+    player = HtpConfig(command=f"{HTP} {manner}", patience=patience(manner)).open(state.game)
+    with pytest.raises(EngineError, match=complaint):
+        player.choose([turn(state)])
+    assert player._process is None
+
+
+def test_a_hex_program_that_resigns_plays_on() -> None:
+    state = rf.make("hex", size=4).state("a1 c3")
+    player = HtpConfig(command=f"{HTP} resigns").open(state.game)
+    assert player.choose([turn(state)]) == [1]
+    player.close()
+
+
+def test_our_own_program_swaps_what_wins_and_plays_on() -> None:
+    """Whole games with swap over the protocol, checked by the game, where a swap mirrors the stone: the second player
+    takes exactly the openings that another program has proven to win, and wins all games."""
+    openings = json.loads((HERE.parent / "golden/hex_openings.json").read_text())["sizes"]["3"]["winning_first_moves"]
+    game = rf.make("hex", size=3, swap=True)
+    player = HtpConfig(command=OWN, setup=["param_mcts simulations 5000"]).open(game)
+    taken = []
+    try:
+        for first in range(9):
+            state = game.initial_state()
+            name = state.action_name(first)
+            state.apply(first)
+            while not state.is_over:
+                (action,) = player.choose([turn(state)])
+                taken += [name] if action == 9 else []
+                state.apply(action)
+            assert state.returns.tolist() == [-1, 1]
+    finally:
+        player.close()
+    assert sorted(taken) == sorted(openings)
+
+
+def test_a_choice_depends_on_the_turn_alone() -> None:
+    game = rf.make("hex", size=5)
+    rng = np.random.default_rng(0)
+    turns = []
+    for moves in range(0, 12, 3):
+        state = game.initial_state()
+        for _ in range(moves):
+            state.apply(int(rng.choice(state.legal_actions())))
+        if not state.is_over:
+            turns.append(turn(state))
+    player = HtpConfig(command=OWN, setup=["param_mcts simulations 30"]).open(game)
+    try:
+        together = player.choose(turns)
+        assert player.choose(turns[::-1]) == together[::-1]
+        assert all(action in t.state.legal_actions() for action, t in zip(together, turns, strict=True))
+    finally:
+        player.close()
+
+
+def test_a_forgotten_program_is_ended() -> None:
+    process = EngineProcess(f"{sys.executable} -c 'import time; time.sleep(1000)'")
+    pid = process._process.pid
+    del process
+    gc.collect()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_a_program_has_started_is_ended_too(tmp_path: Path) -> None:
+    """A program that ignores the end of its input and SIGTERM, and has a child."""
+    code = (
+        "import signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)']); "
+        "print(child.pid, flush=True); time.sleep(1000)"
+    )
+    process = EngineProcess(f'{sys.executable} -c "{code}"')
+    pid = int(process.read_line(time.monotonic() + 20, "pid"))
+    process.close()
+    assert process.ended
+    process.close()
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}/stat").exists() and time.monotonic() < deadline:
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            break  # the system's own to clear away
+        time.sleep(0.05)
+    else:
+        assert not Path(f"/proc/{pid}").exists()

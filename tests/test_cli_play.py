@@ -1,0 +1,291 @@
+"""``ramify play``: driven over a pipe and over a terminal, in games in turn and at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import ramify as rf
+from ramify.cli import main
+from ramify.cli.heat import heat_style, hex_heat, ranking
+
+COMMAND = [sys.executable, "-m", "ramify", "play"]
+FAKE_HTP = Path(__file__).parent / "protocols" / "fake_htp.py"
+FAKE_UCI = Path(__file__).parent / "protocols" / "fake_uci.py"
+
+
+def piped(*arguments: str, typed: str) -> list[str]:
+    """What a process shows when these lines are typed."""
+    command = [*COMMAND, *arguments]
+    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+@pytest.fixture
+def played(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    """The same within this process, which is quicker: played(*arguments, typed=lines) -> lines shown."""
+
+    def call(*arguments: str, typed: str) -> list[str]:
+        lines = iter(typed.splitlines())
+
+        def read(prompt: str) -> str:
+            print(prompt, end="")
+            try:
+                return next(lines)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", read)
+        with pytest.raises(SystemExit) as ended:
+            main(["play", *arguments])
+        shown = capsys.readouterr()
+        assert (ended.value.code, shown.err) == (0, "")
+        return shown.out.splitlines()
+
+    return call
+
+
+def stones(lines: list[str]) -> list[tuple[int, int]]:
+    """Numbers of x and o in every board shown."""
+    text = "\n".join(lines)
+    boards = re.findall(r"^ +X[ X]*\n(.*?)^ +X", text, flags=re.MULTILINE | re.DOTALL)
+    return [(board.count("x"), board.count("o")) for board in boards]
+
+
+def test_a_game_of_hex_with_every_command(tmp_path: Path) -> None:
+    typed = "help\nz9\nb2\nhint\nheat\nmoves\nboard\nundo\nb2\nsave {}\nnew\nsave\nsave /no/where\nquit\n"
+    typed = typed.format(tmp_path / "game.json")
+    lines = piped("hex", "--size", "4", "--simulations", "60", typed=typed)
+    text = "\n".join(lines)
+    assert "You are x (player 0), against a search guided by random games" in lines[0]
+    assert "'z9' is no legal move here" in text
+    assert stones(lines) == [(0, 0), (1, 1), (1, 1), (0, 0), (1, 1), (0, 0)]
+    assert lines[-1].endswith("Good bye.")
+    assert "cannot write /no/where" in text
+    assert "save FILE" in text
+    assert "\x1b" not in text
+    saved = json.loads((tmp_path / "game.json").read_text())
+    assert saved["actions"][0] == "b2"
+    assert len(saved["actions"]) == 2
+    assert (saved["game"], saved["parameters"]["size"], saved["over"]) == ("hex", 4, False)
+    state = rf.make("hex", **saved["parameters"]).state(**saved["start"])
+    for name in saved["actions"]:
+        state.apply(state.action(name))
+
+
+def test_a_whole_game_is_played_to_its_end_and_on() -> None:
+    """A person who always takes the first cell that is free loses, may undo, and may play again."""
+    cells = [f"{column}{row}" for row in range(1, 4) for column in "abc"]
+    typed = "\n".join([*cells, "moves", "hint", "heat", "undo", "new", "quit", ""])
+    lines = piped("hex", "--set", "size=3", "--simulations", "500", "--side", "1", typed=typed)
+    text = "\n".join(lines)
+    assert "You lose (-1 to 1)" in text
+    assert "over> There are none: the game is over." in text
+    assert text.count("The game is over") >= 2
+    assert stones(lines)[0] == (0, 0)
+    assert stones(lines)[1] == (1, 0)  # the opponent starts
+
+
+def test_a_person_can_win(played) -> None:
+    lines = played("hex", "--size", "3", "--actions", "a1 b1 a2 c1", "--simulations", "5", typed="a3\n")
+    assert "You win (1 to -1). 'new' starts another game." in lines
+    assert stones(lines) == [(2, 2), (3, 2)]
+
+
+def test_both_move_at_once(played) -> None:
+    typed = "moves\nhint\nheat\n#3\nundo\n#0\nnew\nquit\n"
+    lines = played("goofspiel", "--simulations", "50", typed=typed)
+    text = "\n".join(lines)
+    assert text.count("Opponent: ") == 2
+    assert "player 0" in text
+    assert "player 1" in text
+    assert lines[-1].endswith("Good bye.")
+    moves = next(line for line in lines if line.startswith("your move> ")).removeprefix("your move> ").split()
+    assert moves == [rf.make("goofspiel").initial_state().action_name(action, 0) for action in range(4)]
+
+
+@pytest.mark.parametrize("game", ["tictactoe", "connect_four", "chess", "pyrat", "matrix", "openspiel:breakthrough"])
+def test_every_kind_of_game_can_be_played(played, game: str) -> None:
+    if ":" in game:
+        pytest.importorskip("pyspiel")
+    params = ["preset=tiny"] if game == "pyrat" else []
+    made = rf.make(game, **dict(word.split("=") for word in params))
+    start = made.initial_state(seed=0)
+    name = start.action_name(int(start.legal_actions(0)[0]), 0)
+    lines = played(game, *params, "--simulations", "20", typed=f"hint\n{name}\nboard\nquit\n")
+    assert any("Opponent: " in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "move", "answer"),
+    [
+        (["hex", "--size", "4", "--against", f"htp:command={sys.executable} {FAKE_HTP}"], "a1", "Opponent: b1"),
+        (["chess", "--against", f"uci:command={sys.executable} {FAKE_UCI},depth=1"], "e2e4", "Opponent: a7a5"),
+    ],
+)
+def test_against_another_program(played, arguments: list[str], move: str, answer: str) -> None:
+    lines = played(*arguments, typed=f"{move}\nquit\n")
+    assert f"your move> {answer}" in lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nothing"], ["nothing"]),
+        (["hex", "--size", "99"], ["size", "99"]),
+        (["hex", "--size", "8", "--against", "nobody"], ["nobody", "htp", "uci"]),
+        (["hex", "--size", "8", "--against", "uci:command=x,depth=1"], ["chess", "hex"]),
+        (["chess", "--against", "uci:command=/no/such,depth=1"], ["/no/such"]),
+        (["hex", "--network", "no-such-net"], ["no-such-net"]),
+        (["hex", "--size", "8", "--seconds", "-1"], ["max_seconds"]),
+        (["hex", "--size", "2", "--actions", "a1 b1 a2"], ["over"]),
+    ],
+)
+def test_a_mistake_is_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["play", *arguments])
+    shown = capsys.readouterr()
+    assert (ended.value.code, shown.out, shown.err.count("\n")) == (2, "", 1)
+    assert [word for word in words if word not in shown.err] == []
+
+
+def test_a_network_guides_the_opponent(played, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    rf.networks.save(tmp_path / "small", rf.networks.make(rf.make("hex", size=3), "1x8"))
+    lines = played("hex", "--size", "3", "--network", str(tmp_path / "small"), "--simulations", "10", typed="b2\n")
+    assert "guided by small" in lines[0]
+    assert any("Opponent: " in line for line in lines)
+
+
+def test_the_help_teaches() -> None:
+    text = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
+    for word in ("hint", "heat", "undo", "save FILE", "ramify play hex --size 7", "--against", "--network", "--side"):
+        assert word in text
+
+
+class Terminal:
+    """A terminal with a person at it."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        self.number, worker = pty.openpty()
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments],
+            stdin=worker,
+            stdout=worker,
+            stderr=worker,
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment},
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in the background
+        )
+        os.close(worker)
+        self.text = ""
+
+    def until(self, wanted: str) -> str:
+        """Everything shown since the last time, up to these words."""
+        deadline = time.monotonic() + 60
+        while wanted not in self.text:
+            assert time.monotonic() < deadline, self.text
+            if select.select([self.number], [], [], 0.2)[0]:
+                try:
+                    self.text += os.read(self.number, 65536).decode()
+                except OSError:
+                    break
+        shown, _, self.text = self.text.partition(wanted)
+        return shown
+
+    def type(self, line: str) -> None:
+        os.write(self.number, line.encode())
+
+    def end(self) -> int:
+        return self.process.wait(60)
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.number)
+
+
+def test_a_terminal_shows_colours() -> None:
+    with Terminal("hex", "--size", "4", "--simulations", "60") as terminal:
+        assert "\x1b[" in terminal.until("your move> ")
+        terminal.type("heat\n")
+        assert "\x1b[" in terminal.until("percent of the visits")
+        terminal.until("your move> ")
+        terminal.type("\x04")  # Ctrl-D
+        terminal.until("Good bye.")
+        assert terminal.end() == 0
+
+
+def test_a_terminal_without_colours_or_unicode_serves_too() -> None:
+    plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
+    with Terminal("hex", "--size", "4", "--simulations", "60", **plain) as terminal:
+        terminal.until("your move> ")
+        terminal.type("heat\n")
+        shown = terminal.until("percent of the visits")
+        assert "\x1b[3" not in shown
+        assert shown.isascii()
+        terminal.until("your move> ")
+        terminal.type("quit\n")
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("searching", [False, True])
+def test_ctrl_c_ends_politely(searching: bool) -> None:
+    with Terminal("hex", "--size", "8", "--seconds", "60") as terminal:
+        terminal.until("your move> ")
+        if searching:
+            terminal.type("a1\n")
+        time.sleep(0.5)  # until it waits, or searches
+        os.kill(terminal.process.pid, signal.SIGINT)
+        terminal.until("Good bye.")
+        assert "Traceback" not in terminal.text
+        assert terminal.end() == 0
+
+
+def test_the_heat_map_has_the_visits_of_the_search() -> None:
+    state = rf.make("hex", size=3).state("b2 a1")
+    result = rf.search(state, rf.evaluators.Rollout(), simulations=301)
+    shown = hex_heat(state, result)
+    rows = [line.split() for line in shown.plain.splitlines()[1:4]]
+    visits = dict(zip(result.outcomes[0].tolist(), result.visits.ravel().tolist(), strict=True))
+    for row, cells in enumerate(rows):
+        assert (cells[0], cells[-1]) == (str(row + 1), str(row + 1))
+        for column, cell in enumerate(cells[1:-1]):
+            share = visits.get(3 * row + column)
+            if share is None:
+                assert cell in "xo"
+            else:
+                assert cell == (f"{share / 3:.0f}" if share >= 2 else ".")
+    hottest = max(visits, key=visits.get)
+    console = Console(force_terminal=True, color_system="256", width=80)
+    with console.capture() as captured:
+        console.print(shown)
+    assert heat_style(1.0).split()[-1] == "bright_yellow"
+    assert "\x1b" in captured.get()
+    listed = ranking(state, result, 1).plain.split()
+    assert listed[0] == state.action_name(hottest)
+    assert int(listed[1]) == max(visits.values())
+
+
+def test_swap_is_on_the_heat_map() -> None:
+    state = rf.make("hex", size=3, swap=True).state("b2")
+    result = rf.search(state, rf.evaluators.Rollout(), simulations=200)
+    share = result.visits.ravel()[-1] / result.visits.sum()
+    assert f"swap {100 * share:.0f} %" in hex_heat(state, result).plain
+    assert np.isclose(share, result.policy()[-1])
