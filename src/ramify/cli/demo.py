@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ramify.training import TrainConfig
 
 PRESET = "hex-5"
-SIMULATIONS = 200
+THOUGHT = 200  # simulations behind the pictures of the report
 SHOWN = ("", "c3", "b3 c3", "a1 c3 d2")  # positions in the report, as actions
 
 
@@ -33,13 +33,13 @@ def demo(
         "runs/demo"
     ),
     games: Annotated[int, typer.Option(min=2, help="Rating games of every two players; an even number.")] = 40,
+    simulations: Annotated[int, typer.Option(min=1, help="Of a rated player's searches.")] = 200,
     json: Annotated[bool, typer.Option("--json", help="For machines: ratings and where the report is.")] = False,
 ) -> None:
     """Train Hex 5x5 from nothing, rate the result, and write a report.
 
     About four minutes on two cores. The trained player meets random moves,
-    alpha-beta search three moves deep, and itself before training, each with
-    200 simulations a move where it searches.
+    alpha-beta search three moves deep, and itself before training.
     """
     started = time.perf_counter()
     try:
@@ -47,7 +47,7 @@ def demo(
 
         config = load_config(PRESET, parse_settings(settings or []))
         trained = train_with_panel(config, folder, quiet=json)
-        names, standings = rate(config, folder, trained, games, quiet=json)
+        names, standings = rate(config, folder, trained, games, simulations, quiet=json)
         path = write_report(config, folder, trained, names, standings, time.perf_counter() - started)
     except KeyboardInterrupt:
         print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
@@ -67,7 +67,7 @@ def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
 
 
 def rate(
-    config: TrainConfig, folder: Path, trained: Path, games: int, *, quiet: bool
+    config: TrainConfig, folder: Path, trained: Path, games: int, simulations: int, *, quiet: bool
 ) -> tuple[dict[str, str], Standings]:
     """Let the trained player, the untrained one, alpha-beta and random moves play each other; names by identity."""
     from ramify.arena import Conditions, Openings, Pace, Tournament, round_robin
@@ -76,7 +76,7 @@ def rate(
     from ramify.training import checkpoints, network_file
 
     first = network_file(checkpoints(folder / "checkpoints")[0])
-    search = f"simulations={SIMULATIONS},c_puct={config.search.c_puct},fpu={config.search.fpu},exact=false"
+    search = f"simulations={simulations},c_puct={config.search.c_puct},fpu={config.search.fpu},exact=false"
     texts = {
         "trained": f"search:network={trained},{search}",
         "untrained": f"search:network={first},{search}",
@@ -130,7 +130,7 @@ def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, 
         state = game.initial_state()
         for name in actions.split():
             state.apply(state.action(name))
-        result = search(state, evaluator, SIMULATIONS, c_puct=config.search.c_puct)
+        result = search(state, evaluator, THOUGHT, c_puct=config.search.c_puct)
         player = state.acting[0]
         caption = f"{'red' if player == 0 else 'blue'} to move expects {result.value[player]:+.2f}; visits in percent"
         found.append((caption, state, result))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from ramify.networks import config_of
 from ramify.search.config import SearchConfig
 from ramify.search.policies import Method
 from ramify.search.settings import Settings
@@ -133,6 +134,14 @@ class TrainConfig(Settings):
     optimizer: OptimizerConfig = Field(default_factory=OptimizerConfig, description="how weights change")
     losses: LossConfig = Field(default_factory=LossConfig, description="what counts how much")
     loop: LoopConfig = Field(default_factory=LoopConfig, description="how long, how many, and with what")
+
+    @field_validator("network", mode="before")
+    @classmethod
+    def _known_network(cls, network: Any) -> Any:
+        if not isinstance(network, str | dict):
+            raise ValueError("must be a size such as 6x64, or settings of a network")
+        config_of(network)  # says what is wrong with it
+        return network
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -1,0 +1,125 @@
+"""``ramify train`` and ``ramify demo``, small."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from ramify.cli import main
+from ramify.cli.curves import sparkline
+
+SMALL = ["network=1x8", "loop.games=8", "loop.threads=1", "loop.rollout_iterations=1", "loop.rollout_simulations=10"]
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def go(*words: str) -> tuple[int, str, str]:
+        code = 0
+        try:
+            main(list(words))
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return go
+
+
+def test_presets_are_listed(run):
+    code, out, _ = run("train")
+    assert code == 0
+    assert "hex-5" in out
+    assert "from nothing" in out
+    assert json.loads(run("train", "--json")[1]).keys() >= {"hex-5", "hex-7", "hex-11"}
+
+
+def test_a_run_goes_on_and_is_kept_in_a_store(run, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    code, out, err = run("train", "hex-5", *SMALL, "loop.iterations=2", "--store", "r.db")
+    assert code == 0, err
+    assert "the network is runs/hex-5/checkpoints/000002/network.safetensors" in out
+    assert "iteration 2" in err
+    code, out, _ = run("train", "hex-5", *SMALL, "loop.iterations=3", "--store", "r.db", "--json")
+    assert json.loads(out)["iteration"] == 3
+    from ramify.store import Store
+
+    with Store(tmp_path / "r.db") as store:
+        [only] = store.runs()
+        assert only.status == "finished"
+        assert [checkpoint.iteration for checkpoint in store.checkpoints(only.id)] == [1, 2, 3]
+        assert [metric.step for metric in store.metrics(only.id, "new_policy")] == [1, 2, 3]
+
+
+def test_settings_are_shown(run):
+    _, out, _ = run("train", "hex-5", "seed=7", "--show")
+    assert "seed: 7" in out
+    assert "temperature_half_life" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["hx-5"], "did you mean 'hex-5'"),
+        (["hex-5", "loop.gmaes=3"], "no loop setting 'gmaes'; did you mean 'games'"),
+        (["hex-5", "search.simulations=0"], "simulations=0"),
+        (["hex-5", "network=7"], "network=7: must be a size"),
+        (["hex-5", "network.blcks=7"], "no network setting 'blcks'; did you mean 'blocks'"),
+        (["hex-5", "network=big"], "big"),
+        (["hex-5", "game=chess"], "chess"),
+        (["hex-5", "start=nothing.safetensors"], "there is no network"),
+        (["hex-5", "nonsense"], "key=value"),
+    ],
+)
+def test_mistakes_are_one_line(run, words, message):
+    code, out, err = run("train", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_the_demo_trains_rates_and_reports(run, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    words = ("demo", *SMALL, "loop.iterations=2", "--games", "2", "--simulations", "5")
+    code, out, err = run(*words, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert {row["player"] for row in found["ratings"]} == {"trained", "untrained", "alpha-beta, depth 3", "random"}
+    page = (tmp_path / found["report"]).read_text()
+    for part in ("How it learnt", "How strong it is", "What it thinks", "<svg", "vs random", "max_seconds"):
+        assert part in page
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    code, out, _ = run(*words)  # nothing is left to do
+    assert "look at runs/demo/report.html" in out
+
+
+def test_curves():
+    assert sparkline([0, 1, 2, 3, 4, 5, 6, 7]) == "▁▂▃▄▅▆▇█"
+    assert sparkline([3, 3]) == "▁▁"
+    assert len(sparkline(list(range(1000)))) == 40
+    assert sparkline(list(range(1000)))[0] == "▁"
+
+
+def test_the_panel_is_drawn():
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from ramify.cli.train import picture
+    from ramify.training import Status
+
+    line = {"step": 1.0, "new_policy": 2.0, "new_value": 0.5, "new_top1": 0.1, "game_length": 9.0}
+    status = Status("training", 2, 4, 30, 0.5, 0.5, 10.0, {"policy": 1.5, "total": 2.5}, [line, {**line, "step": 2.0}])
+    console = Console(width=100, file=io.StringIO())
+    console.print(picture(status, Path("runs/x")))
+    text = console.file.getvalue()
+    for part in (
+        "runs/x",
+        "2 of 4, step 30: training",
+        "about 10 s left",
+        "policy 1.500",
+        "policy loss on new positions",
+    ):
+        assert part in text
