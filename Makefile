@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,openspiel,torch,onnx,selfplay,arena
+EXTRAS ?= dev,chess,openspiel,torch,onnx,selfplay,train,arena
 JOBS   ?= 2
 ARGS   ?=
 
@@ -19,7 +19,7 @@ INSTALLED    := $(VENV)/.installed
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(INSTALLED) ## install, then watch two search players play a game
+demo: $(INSTALLED) ## install, then train Hex 5x5 from nothing, rate it, and write a report: four minutes
 	@$(BIN)/ramify demo $(ARGS)
 
 test: $(INSTALLED) ## every test but the slow ones

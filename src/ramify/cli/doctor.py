@@ -15,6 +15,9 @@ EXTRAS = (
     ("torch", "torch", "networks and training"),
     ("safetensors", "torch", "files of networks"),
     ("onnxruntime", "onnx", "networks without torch"),
+    ("zstandard", "selfplay", "records of self-play"),
+    ("yaml", "train", "configs of training"),
+    ("sqlalchemy", "arena", "the store of games and runs"),
 )
 
 

@@ -12,6 +12,14 @@ from ramify.search.settings import SettingsError
 from ramify.training.config import TrainConfig
 
 
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise ImportError("configs of training are YAML: pip install 'ramify[train]'") from None
+    return yaml
+
+
 def presets() -> list[str]:
     """The names of the configs that come with the package."""
     folder = resources.files("ramify.training") / "presets"
@@ -32,8 +40,7 @@ def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) 
 
 def read_yaml(source: str | Path) -> dict[str, Any]:
     """The settings of a preset or a file, as plain data."""
-    import yaml
-
+    yaml = _yaml()
     path = Path(source)
     if str(source) in presets():
         text = (resources.files("ramify.training") / "presets" / f"{source}.yaml").read_text(encoding="utf-8")
@@ -69,9 +76,7 @@ def overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
 
 def as_yaml(config: TrainConfig, only_changed: bool = False) -> str:
     """The config as a file that ``load_config`` reads."""
-    import yaml
-
-    text: str = yaml.safe_dump(config.model_dump(mode="json", exclude_defaults=only_changed), sort_keys=False)
+    text: str = _yaml().safe_dump(config.model_dump(mode="json", exclude_defaults=only_changed), sort_keys=False)
     return text
 
 
