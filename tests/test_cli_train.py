@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+import ramify as rf
 from ramify.cli import main
 from ramify.cli.curves import sparkline
 
@@ -93,6 +94,16 @@ def test_the_demo_trains_rates_and_reports(run, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     code, out, _ = run(*words)  # nothing is left to do
     assert "look at runs/demo/report.html" in out
+
+
+def test_export_writes_a_model_that_answers(run, tmp_path):
+    pytest.importorskip("onnxruntime")
+    code, out, err = run("export", "hex-5", "net.onnx", "--set", "size=4")
+    assert code == 0, err
+    assert "wrote net.onnx: hex(size=4" in out
+    result = rf.search(rf.make("hex", size=4).initial_state(), rf.evaluators.Onnx("net.onnx"), simulations=3)
+    assert result.visits.sum() == 2
+    assert run("export", "hex-55", "x.onnx")[0] == 2
 
 
 def test_curves():

@@ -182,6 +182,34 @@ def test_kill_at_random_points_and_go_on(tmp_path):
     assert identity(broken) == identity(whole)
 
 
+@pytest.mark.slow
+def test_a_killed_trainer_takes_its_player_along(tmp_path):
+    """kill -9 of a run that overlaps: the process that plays ends too, its finished games are kept, and it goes on."""
+    config = tiny(loop__overlap=True, loop__iterations=100_000, loop__checkpoint_seconds=1.0, loop__loaders=1)
+    (tmp_path / "config.yaml").write_text(as_yaml(config))
+    (tmp_path / "program.py").write_text(PROGRAM)
+    run = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, str(tmp_path / "program.py"), str(tmp_path / "config.yaml"), str(run)])
+    wait_for(lambda: len(checkpoints(run / "checkpoints")) > 2, 60)
+    process.kill()
+    process.wait()
+    wait_for(lambda: not list((run / "games").glob(".journal*")), 30)  # the player has put everything away
+    before = {game.number for _, games in read_folder(run / "games") for game in games}
+    steps = json.loads((latest(run / "checkpoints") / "progress.json").read_text())["steps"]
+    more = {**config.loop.model_dump(), "iterations": 1 + len(before) // config.loop.games}
+    train(config.replace(loop=more), run)
+    after = {game.number for _, games in read_folder(run / "games") for game in games}
+    assert before < after
+    assert len(losses(run)) > steps
+
+
+def wait_for(condition, seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    while not condition():
+        assert time.perf_counter() < end
+        time.sleep(0.1)
+
+
 def test_overlapping_runs_play_and_train_at_once(tmp_path):
     loop = {"overlap": True, "iterations": 30, "checkpoint_seconds": 0.5, "max_seconds": 60.0, "loaders": 1}
     config = tiny(**{f"loop__{name}": value for name, value in loop.items()})

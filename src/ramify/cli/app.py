@@ -11,6 +11,7 @@ from ramify.cli import (
     bench,
     demo,
     doctor,
+    export,
     games,
     htp,
     match,
@@ -35,6 +36,7 @@ app.command("train")(train.train)
 app.command("match")(match.match)
 app.command("tournament")(tournament.tournament)
 app.command("ratings")(ratings.ratings)
+app.command("export")(export.export)
 app.command("htp")(htp.htp)
 app.command("play")(play.play)
 app.add_typer(bench.bench, name="bench")

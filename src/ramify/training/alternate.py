@@ -9,7 +9,7 @@ from ramify.networks import network_id
 from ramify.selfplay.records import GameRecord, recover
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
-from ramify.training.run import Training, game_figures, make_evaluator, rollout_search, self_play
+from ramify.training.run import Training, game_figures, make_evaluator, rollout_search, self_play, speed
 from ramify.training.shelf import Shelf, missing
 
 Games = dict[int, GameRecord]  # by number
@@ -24,10 +24,10 @@ def take_turns(training: Training) -> None:
     games = {game.number: game for game in shelf.fresh()}  # not learnt from yet
     refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
-        first = training.iteration * loop.games
+        first, rates = training.iteration * loop.games, dict[str, float]()
         if training.steps_in_iteration == 0:
             evaluator.load_weights(training.learner.playing)
-            play(training, evaluator, first, games, rollouts=training.iteration < loop.rollout_iterations)
+            rates = play(training, evaluator, first, games, rollouts=training.iteration < loop.rollout_iterations)
             games |= {game.number: game for game in shelf.fresh()}
         fresh = [games.pop(number) for number in range(first, first + loop.games) if number in games]
         before = training.replay.total
@@ -36,7 +36,7 @@ def take_turns(training: Training) -> None:
         if training.steps_in_iteration == 0:
             training.judge(new)
         teach(training, new)
-        training.end_iteration(game_figures(fresh))
+        training.end_iteration({**game_figures(fresh), **rates})
 
 
 def refill(training: Training, games: Games) -> None:
@@ -55,24 +55,26 @@ def refill(training: Training, games: Games) -> None:
             training.replay.add(training.samples(lot), total)
 
 
-def play(training: Training, evaluator: Any, first: int, games: Games, *, rollouts: bool) -> None:
-    """Play the games of an iteration that are not there yet, with the network or by random games."""
+def play(training: Training, evaluator: Any, first: int, games: Games, *, rollouts: bool) -> dict[str, float]:
+    """Play the games of an iteration that are not there yet, with the network or by random games; how fast it went."""
     loop = training.config.loop
     search = rollout_search(training.config) if rollouts else training.config.search
     judge = Rollout() if rollouts else evaluator
 
     def show(progress: Progress) -> None:
-        rates = {"positions_per_s": progress.positions_per_s, "evaluations_per_s": progress.evaluations_per_s}
-        training.show(phase="playing", share=progress.games / loop.games, figures=rates)
+        training.show(phase="playing", share=progress.games / loop.games, figures=speed(progress))
 
+    rates: dict[str, float] = {}
     for start, count in missing(first, loop.games, games):
-        play_games(
+        done = play_games(
             self_play(training.config, training.game, judge, start, count, search),
             training.games_folder,
             games_per_shard=loop.games_per_shard,
             network=None if rollouts else network_id(training.learner.playing),
             progress=show,
         )
+        rates = speed(done)
+    return rates
 
 
 def teach(training: Training, new: int) -> None:

@@ -24,7 +24,7 @@ from ramify.selfplay.run import Progress, first_game
 from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
 from ramify.training.config import TrainConfig
-from ramify.training.run import Training, game_figures, make_evaluator, self_play
+from ramify.training.run import Training, game_figures, make_evaluator, self_play, speed
 from ramify.training.samples import Samples, make_samples
 from ramify.training.shelf import Shelf
 
@@ -136,6 +136,7 @@ class Meanwhile:
         self.new = 0  # positions since the last checkpoint
         self.kept = time.perf_counter()
         self.games = 0.0
+        self.rates: dict[str, float] = {}  # as the player last said
 
     def run(self) -> None:
         training, loop = self.training, self.training.config.loop
@@ -167,8 +168,8 @@ class Meanwhile:
                 break
             if isinstance(said, str):
                 raise RuntimeError(f"self-play has failed: {said}")
-            rates = {"positions_per_s": said.positions_per_s, "evaluations_per_s": said.evaluations_per_s}
-            self.training.show(figures={**self.training.status.figures, **rates, "busy": said.busy})
+            self.rates = speed(said)
+            self.training.show(figures={**self.training.status.figures, **self.rates})
         if not self.process.is_alive():
             raise RuntimeError(f"the process that plays has ended (exit code {self.process.exitcode})")
 
@@ -197,6 +198,5 @@ class Meanwhile:
             name: sum(lot[name] * lot["games"] for lot in self.lots) / games
             for name in ("game_length", "draws", "first_wins")
         }
-        rates = {name: self.training.status.figures.get(name, 0.0) for name in ("positions_per_s", "evaluations_per_s")}
-        self.training.end_iteration({"games": games, **means, **rates})
+        self.training.end_iteration({"games": games, **means, **self.rates})
         self.lots, self.new, self.kept = [], 0, time.perf_counter()

@@ -21,6 +21,7 @@ from ramify.networks import GameNetwork, Network, load, make, network_id
 from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
+from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_checkpoint, write_checkpoint
 from ramify.training.config import TrainConfig
 from ramify.training.learner import Learner
@@ -203,7 +204,7 @@ class Training:
 
     def checkpoint(self, partial: bool = False) -> None:
         """Keep everything; ``partial``: in the middle of an iteration."""
-        self.metrics.flush() if hasattr(self, "metrics") else None
+        self.metrics.flush()
         progress = {
             "iteration": self.iteration,
             "steps": self.learner.steps,
@@ -279,6 +280,15 @@ def self_play(
         first=first,
         fixed_batches=fixed,
     )
+
+
+def speed(progress: Progress) -> dict[str, float]:
+    """How fast games are played."""
+    return {
+        "positions_per_s": progress.positions_per_s,
+        "evaluations_per_s": progress.evaluations_per_s,
+        "evaluator_busy": progress.busy,
+    }
 
 
 def game_figures(games: list[GameRecord]) -> dict[str, float]:
