@@ -49,7 +49,7 @@ class Watcher {
 // said, and lost when a reward is added on the way: then there is no one end that the value comes from.
 using Score = std::int64_t;
 constexpr Score kUnit = 1 << 12;            // the least difference of two values: 2^-28
-constexpr Score kInfinite = Score{1} << 62;
+constexpr Score kInfinite = Score{1} << 61;  // the width of a window fits too
 Score to_score(double value);               // raises InvalidInput on what is not a number, or out of bounds
 constexpr Score value_part(Score score) { return (score + kUnit / 2) & ~(kUnit - 1); }
 constexpr int plies_of(Score score) {
