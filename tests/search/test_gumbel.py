@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ramify as rf
+from ramify.search import policies
 from tests.search.gumbel_tables import run
 from tests.search.helpers import HashEvaluator, assert_same_result, searcher_of, tictactoe
 from tests.search.positions import walk
@@ -272,3 +273,24 @@ def test_an_only_action_needs_no_race() -> None:
 def test_gumbel_has_noise_of_its_own(setting: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"gumbel selection has noise of its own: leave {next(iter(setting))}"):
         rf.SearchConfig(selection="gumbel", **setting)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "goofspiel"])
+def test_the_winner_is_the_best_of_the_most_visited(name):
+    """What the core calls the winner is what the formula says: noise, logit and weighed value of the finalists."""
+    for seed in range(10):
+        result = rf.search(
+            rf.make(name).initial_state(), rf.evaluators.Rollout(), simulations=40, selection="gumbel", seed=seed
+        )
+        assert result.gumbel is not None
+        assert result.winners is not None
+        for player in result.acting:
+            numbers, before = result.gumbel[player]
+            visits = result.visits.sum(axis=1 - player) - before
+            logits = np.log(result.priors[player].astype(np.float64))
+            score = numbers + logits + policies.weighed_values(result._root(), player)
+            wanted = int(np.argmax(np.where(visits == visits.max(), score, -np.inf)))
+            assert result.winners[player] == wanted
+        chosen = result.action()
+        pair = chosen if isinstance(chosen, tuple) else (chosen,)
+        assert pair == tuple(int(result.outcomes[p][result.winners[p]]) for p in result.acting)
