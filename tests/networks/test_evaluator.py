@@ -161,15 +161,16 @@ def test_wrong_shapes_are_named(shapes: Any, complaint: str) -> None:
         rf.search(rf.make("hex", size=5).initial_state(), Network(Bad(*shapes), "cpu"), simulations=3)
 
 
-@pytest.mark.parametrize(("name", "part"), [("policy.out.bias", "logit"), ("value.outs.value.bias", "value")])
+@pytest.mark.parametrize(("name", "part"), [("policy.out.weight", "logit"), ("value.hidden.weight", "value")])
 def test_nan_is_reported_with_its_row(name: str, part: str) -> None:
+    """Weights that are finite, but so large that what comes of them is not."""
     module = net("hex", "1x8")
     evaluator = Network(module, "cpu")
     searcher = rf.Searcher(rf.make("hex", size=5), evaluator, rf.SearchConfig(simulations=20, batch=4))
     state = rf.make("hex", size=5).initial_state()
     before = searcher.run(state)
     with torch.no_grad():
-        module.get_parameter(name).fill_(float("nan"))
+        module.get_parameter(name).sign_().mul_(3e38)
     evaluator.load_weights(module)
     with pytest.raises(rf.EvaluatorError, match=rf"row 0: .*{part}"):
         searcher.run(state)
