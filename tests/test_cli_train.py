@@ -43,7 +43,7 @@ def test_a_run_goes_on_and_is_kept_in_a_store(run, tmp_path):
     code, out, err = run("train", "hex-5", *SMALL, "loop.iterations=2", "--store", "r.db")
     assert code == 0, err
     assert "the network is runs/hex-5/checkpoints/000002/network.safetensors" in out
-    assert "iteration 2" in err
+    assert "iteration 2" in out
     code, out, _ = run("train", "hex-5", *SMALL, "loop.iterations=3", "--store", "r.db", "--json")
     assert json.loads(out)["iteration"] == 3
     from ramify.store import Store

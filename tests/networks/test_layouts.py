@@ -25,9 +25,15 @@ def sources(module: networks.GameNetwork, shape: tuple[int, ...], action: int) -
     return {(int(row), int(column)) for row, column in torch.nonzero(seen)}
 
 
-def game_like(name: str, shape: tuple[int, ...], actions: int) -> Any:
+class GameLike(SimpleNamespace):
     """As much of a game as networks look at."""
-    return SimpleNamespace(name=name, params={}, observation_shape=shape, num_actions=actions, simultaneous=False)
+
+    def initial_state(self, seed: int | None = None) -> Any:
+        raise AssertionError("networks play no games")
+
+
+def game_like(name: str, shape: tuple[int, ...], actions: int) -> Any:
+    return GameLike(name=name, params={}, observation_shape=shape, num_actions=actions, simultaneous=False)
 
 
 def blind_to_the_whole(module: networks.GameNetwork) -> networks.GameNetwork:

@@ -160,7 +160,7 @@ class Lines:
         self.seen = len(status.history)
         last = status.history[-1]
         shown = "  ".join(f"{name.removeprefix('new_')} {last[name]:.3f}" for name in CURVES if name in last)
-        print(f"iteration {status.iteration}  step {status.step}  {status.seconds:.0f} s  {shown}", file=sys.stderr)
+        print(f"iteration {status.iteration}  step {status.step}  {status.seconds:.0f} s  {shown}", flush=True)
 
 
 class Panel:
