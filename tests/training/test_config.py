@@ -23,6 +23,7 @@ def test_presets_are_whole(name):
         ({"gmae": "hex"}, "no training setting 'gmae'; did you mean 'game'"),
         ({"loop.iteratoins": 3}, "no loop setting 'iteratoins'; did you mean 'iterations'"),
         ({"search.simulatons": 3}, "no search setting 'simulatons'; did you mean 'simulations'"),
+        ({"loop": 3}, "loop=3: it is a group, of settings such as loop.NAME"),
         ({"loop.batch": 0}, "loop setting batch=0: input should be greater"),
         ({"targets.policy": "vists"}, "target setting policy='vists'"),
         ({"targets": {"root_share": 0.7, "short_share": 0.7}}, "must not exceed 1"),
@@ -44,6 +45,9 @@ def test_files_and_overrides(tmp_path):
     assert load_config(path, {"loop.games": 5, "params": {}}) == tiny(loop__games=5)
     path.write_text("game: [")
     with pytest.raises(SettingsError, match="is not YAML"):
+        load_config(path)
+    path.write_bytes(b"\x89PNG\xff")
+    with pytest.raises(SettingsError, match=r"mine\.yaml is not YAML: it is no text"):
         load_config(path)
     path.write_text("- 3")
     with pytest.raises(SettingsError, match="first level"):

@@ -18,6 +18,7 @@ from ramify.networks import network_id
 from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
 from ramify.training.checkpoints import LEARNER
+from ramify.training.run import Training, claim
 from tests.training.helpers import losses, tiny
 
 
@@ -107,6 +108,15 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path):
     train(tiny(loop__iterations=1), tmp_path)
     with pytest.raises(ValueError, match="a run with other settings of search"):
         train(tiny(search__simulations=9), tmp_path)
+
+
+def test_a_folder_without_work_takes_other_settings(tmp_path):
+    claim(tiny(), tmp_path)
+    Training(tiny(), tmp_path).metrics.close()  # a fresh network, and nothing else
+    train(tiny(search__simulations=9, network="mlp:1x8", loop__iterations=1), tmp_path)
+    assert len(checkpoints(tmp_path / "checkpoints")) == 2
+    with pytest.raises(ValueError, match="other settings of network, search"):
+        train(tiny(), tmp_path)
 
 
 def test_other_records_are_learnt_from_too(unbroken, tmp_path):

@@ -21,8 +21,8 @@ def export(
 ) -> None:
     """Write a network as an ONNX model.
 
-    The model takes observations [rows, ...] and gives logits and values of the
-    player to move; any number of rows, one size of the board.
+    The model takes observations and gives logits and values of the player to
+    move: any number of rows, one size of the board.
 
     \b
     ramify export hex-7 net.onnx

@@ -31,7 +31,8 @@ CURVES = {  # figures of iterations that people look at first
 def train(
     name: Annotated[str | None, typer.Argument(help="A preset, or a YAML file; none: list the presets.")] = None,
     settings: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Settings to change, such as loop.iterations=5.")
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE...", help="Settings to change, such as loop.iterations=5; --show lists all."),
     ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="Where the run is kept; default: runs/NAME. An unfinished one goes on.")

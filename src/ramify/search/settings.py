@@ -43,6 +43,8 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
             close = difflib.get_close_matches(name, names, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             lines.append(f"there is no {what} setting {name!r}{hint}")
+        elif problem["type"] == "model_type":
+            lines.append(f"{what} setting {name}={problem['input']!r}: it is a group, of settings such as {name}.NAME")
         elif problem["type"] == "missing":
             lines.append(f"{what} setting {name} is missing")
         elif not name:

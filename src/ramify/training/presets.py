@@ -45,11 +45,14 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     if str(source) in presets():
         text = (resources.files("ramify.training") / "presets" / f"{source}.yaml").read_text(encoding="utf-8")
     elif path.is_file():
-        text = path.read_text(encoding="utf-8")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise SettingsError(f"{source} is not YAML: it is no text") from None
     else:
         close = difflib.get_close_matches(str(source), presets(), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise FileNotFoundError(f"there is no preset or file {str(source)!r}{hint} Presets: {', '.join(presets())}")
+        hint = f"did you mean {close[0]!r}?" if close else f"presets are {', '.join(presets())}"
+        raise FileNotFoundError(f"there is no preset or file {str(source)!r}; {hint}")
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:

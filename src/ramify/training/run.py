@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import platform
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
-from ramify.training.checkpoints import latest, read_checkpoint, write_checkpoint
+from ramify.training.checkpoints import checkpoints, latest, read_checkpoint, write_checkpoint
 from ramify.training.config import TrainConfig
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink
@@ -361,11 +362,17 @@ def train(
     return found
 
 
+def has_work(folder: Path) -> bool:
+    """Whether a run has left anything that other settings would spoil."""
+    trained = [path for name in ("checkpoints", "partial") for path in checkpoints(folder / name) if int(path.name)]
+    return bool(trained) or any((folder / "games").glob("*"))
+
+
 def claim(config: TrainConfig, folder: Path) -> None:
     """Write the config into the run's folder, or find that it is the one of the run there."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "config.yaml"
-    if file.exists():
+    if file.exists() and has_work(folder):
         known = load_config(file)
         groups = [name for name in TrainConfig.model_fields if name != "loop"]
         differing = [name for name in groups if getattr(known, name) != getattr(config, name)]
@@ -375,4 +382,7 @@ def claim(config: TrainConfig, folder: Path) -> None:
                 f"{folder} has a run with other settings of {', '.join(differing)}: "
                 "give the same ones to go on with it, or another folder"
             )
+    elif file.exists():  # it came no further than its fresh network
+        for name in ("checkpoints", "partial"):
+            shutil.rmtree(folder / name, ignore_errors=True)
     file.write_text(as_yaml(config), encoding="utf-8")
