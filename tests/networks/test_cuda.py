@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,15 @@ ROUGH = 0.1  # bf16
 
 
 @pytest.fixture(autouse=True)
-def exact_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
-    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", False)
+def exact_products() -> Iterator[None]:
+    # By hand: these are no plain attributes, and monkeypatch would delete them at the end.
+    modules = (torch.backends.cudnn, torch.backends.cuda.matmul)
+    before = [module.allow_tf32 for module in modules]
+    for module in modules:
+        module.allow_tf32 = False
+    yield
+    for module, allowed in zip(modules, before, strict=True):
+        module.allow_tf32 = allowed
 
 
 @pytest.mark.parametrize("label", ["hex swap", "chess", "pyrat", "connect_four", "goofspiel"])
