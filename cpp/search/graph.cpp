@@ -9,6 +9,7 @@ namespace ramify {
 Graph::Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras)
     : shared_(shared), locked_(threads > 1), extras_(extras), max_nodes_(max_nodes ? max_nodes : std::numeric_limits<std::uint32_t>::max()) {
   for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_);
+  reserves_.resize(allocators_.size());
   clear();
 }
 
@@ -16,10 +17,38 @@ void Graph::clear() {
   table_.clear();
   arena_.clear();
   for (Allocator& allocator : allocators_) allocator.reset();
-  count_ = 0;
+  set_count(0);
   terminal_ = create(0, 0);
   node(terminal_).status = Status::kTerminal;
-  count_ = 0;  // the terminal node is nobody's position
+  set_count(0);  // the terminal node is nobody's position
+}
+
+void Graph::set_count(std::uint32_t count) {
+  reserved_ = count;
+  std::fill(reserves_.begin(), reserves_.end(), Reserve{});
+}
+
+std::uint32_t Graph::count() const {
+  std::uint32_t count = reserved_.load(std::memory_order_relaxed);
+  for (const Reserve& reserve : reserves_) count -= reserve.left;
+  return count;
+}
+
+// Leave to make one more node. Threads take it for many at a time while there is room for all: they seldom meet here then.
+bool Graph::reserve(int thread) {
+  constexpr std::uint32_t kMany = 64;
+  std::uint32_t& left = reserves_[static_cast<std::size_t>(thread)].left;
+  if (left == 0) {
+    const std::uint64_t soon = reserved_.load(std::memory_order_relaxed) + std::uint64_t{kMany} * reserves_.size();
+    left = locked_ && soon <= max_nodes_ ? kMany : 1;
+    if (reserved_.fetch_add(left, std::memory_order_relaxed) >= max_nodes_) {  // first, so that threads cannot overshoot
+      reserved_.fetch_sub(left, std::memory_order_relaxed);
+      left = 0;
+      return false;
+    }
+  }
+  --left;
+  return true;
 }
 
 std::size_t Graph::bytes() const {
@@ -29,10 +58,7 @@ std::size_t Graph::bytes() const {
 }
 
 NodeId Graph::create(int thread, Key key) {
-  if (count_.fetch_add(1, std::memory_order_relaxed) >= max_nodes_) {  // first reserve, so that threads cannot overshoot
-    count_.fetch_sub(1, std::memory_order_relaxed);
-    return 0;
-  }
+  if (!reserve(thread)) return 0;
   const NodeId id = allocator(thread).allocate(node_words());
   Node* fresh = new (arena_.at<Node>(id)) Node{};
   fresh->key = key;
@@ -175,7 +201,7 @@ NodeId Graph::compact(NodeId root) {
   for (Allocator& allocator : allocators_) allocator.reset();
   allocators_[0].adopt(fresh.allocators_[0]);
   terminal_ = fresh.terminal_;
-  count_ = fresh.count();
+  set_count(fresh.count());
   if (shared_)
     for (std::size_t i = 1; i < moved.size(); ++i) {  // all but the root
       const NodeId id = moved[i];

@@ -102,8 +102,8 @@ class Graph {
   Mixing& mixing(const Node& node) const { return *extra<Mixing>(node, kNodeWords + (extras_.proofs ? kProofWords : 0)); }
   float* strategies(const Node& node) const { return arena_.at<float>(mixing(node).block); }
 
-  bool full() const { return count_.load(std::memory_order_relaxed) >= max_nodes_; }
-  std::uint32_t count() const { return count_.load(std::memory_order_relaxed); }
+  bool full() const { return reserved_.load(std::memory_order_relaxed) >= max_nodes_; }
+  std::uint32_t count() const;  // exact between runs
   std::size_t bytes() const;
 
   // A node outside the table; 0 when the graph is full.
@@ -147,6 +147,8 @@ class Graph {
   std::uint32_t node_words() const {
     return kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0);
   }
+  bool reserve(int thread);
+  void set_count(std::uint32_t count);
   Allocator& allocator(int thread) { return allocators_[static_cast<std::size_t>(thread)]; }
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
@@ -157,9 +159,14 @@ class Graph {
   std::uint32_t max_nodes_;
   Arena arena_;
   Table table_{arena_};
+  struct alignas(64) Reserve {
+    std::uint32_t left = 0;  // nodes that a thread may make before it has to ask again
+  };
   std::vector<Allocator> allocators_;  // one per thread
+  std::vector<Reserve> reserves_;      // likewise
   NodeId terminal_ = 0;
-  alignas(64) std::atomic<std::uint32_t> count_{0};  // on a line of its own: every thread writes it, and reads the rest
+  // Nodes made or reserved. On a line of its own, because every thread writes it, and seldom, because all read it.
+  alignas(64) std::atomic<std::uint32_t> reserved_{0};
 };
 
 }  // namespace ramify

@@ -78,6 +78,17 @@ def test_threads_with_other_settings(settings: dict[str, Any]) -> None:
         walk_searcher(searcher, arrivals=False)
 
 
+@pytest.mark.parametrize("threads", [2, 4])
+def test_threads_fill_a_bounded_graph(threads: int) -> None:
+    """Threads reserve nodes many at a time: what they do not use is little, and is not counted."""
+    bound = 3000
+    state = rf.make("hex", size=7).initial_state()
+    searcher = searcher_of(state, rf.evaluators.Uniform(), simulations=20_000, threads=threads, max_nodes=bound)
+    result = searcher.run(state)
+    assert bound - 64 * threads < result.stats["nodes"] <= bound
+    assert len(walk_searcher(searcher, arrivals=False)) == result.stats["nodes"]
+
+
 def test_threads_find_what_one_thread_finds() -> None:
     # A win in one: however the threads interleave, nearly every visit goes there.
     state = rf.make("connect_four").initial_state()
