@@ -84,14 +84,14 @@ def list_presets(*, as_json: bool) -> None:
 
 def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: bool, as_json: bool) -> None:
     """Train, and say what came of it."""
-    from ramify.training import read_metrics
+    from ramify.training import network_file, read_metrics
     from ramify.training import train as train_run
 
     with ExitStack() as stack:
         try:
             sinks = make_sinks(stack, config, folder, store, tensorboard)
             panel = Panel(stack, folder) if sys.stderr.isatty() and not as_json else Lines(quiet=as_json)
-            last = train_run(config, folder, sinks=sinks, show=panel)
+            network = network_file(train_run(config, folder, sinks=sinks, show=panel))
         except KeyboardInterrupt:
             print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
             raise typer.Exit(130) from None
@@ -99,9 +99,9 @@ def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: b
             fail(error)
     figures = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "iteration"]
     if as_json:
-        print_json({"folder": str(folder), "network": str(last / "network.safetensors"), **(figures or [{}])[-1]})
+        print_json({"folder": str(folder), "network": str(network), **(figures or [{}])[-1]})
     else:
-        print(f"trained; the network is {last / 'network.safetensors'}")
+        print(f"trained; the network is {network}")
 
 
 def make_sinks(
@@ -134,10 +134,10 @@ class RunInStore:
         if kind != "iteration":  # those of single steps are in the run's folder
             return
         self.store.add_metrics(self.name, number, figures)
-        from ramify.training import checkpoints, network_file, read_checkpoint
+        from ramify.training import checkpoints, network_file, read_progress
 
         newest = checkpoints(self.folder / "checkpoints")[-1]
-        _, progress = read_checkpoint(newest)
+        progress = read_progress(newest)
         self.store.add_checkpoint(self.name, progress["iteration"], network_file(newest), progress["network_id"])
 
     def __enter__(self) -> RunInStore:

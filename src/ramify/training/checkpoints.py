@@ -77,7 +77,12 @@ def latest(folder: Path) -> Path | None:
     return whole[-1] if whole else None
 
 
+def read_progress(path: Path) -> dict[str, Any]:
+    """How far training was at a checkpoint."""
+    progress: dict[str, Any] = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
+    return progress
+
+
 def read_checkpoint(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """What training goes on from: the learner's tensors, and how far it was."""
-    progress: dict[str, Any] = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
-    return load_file(path / LEARNER), progress
+    return load_file(path / LEARNER), read_progress(path)
