@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from ramify.cli import report
 from ramify.cli.arena import progress_bar, read_players
 from ramify.cli.common import fail, parse_settings, print_json
-from ramify.cli.train import CURVES, Lines, Panel
+from ramify.cli.train import CURVES, end_stopped, watcher
 
 if TYPE_CHECKING:
     from ramify.arena import Standings
@@ -50,8 +49,7 @@ def demo(
         names, standings = rate(config, folder, trained, games, simulations, quiet=json)
         path = write_report(config, folder, trained, names, standings, time.perf_counter() - started)
     except KeyboardInterrupt:
-        print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
-        raise typer.Exit(130) from None
+        end_stopped(folder)
     except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
         fail(error)
     show(names, standings, path, time.perf_counter() - started, as_json=json)
@@ -62,8 +60,7 @@ def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
     from ramify.training import network_file, train
 
     with ExitStack() as stack:
-        panel = Panel(stack, folder) if sys.stderr.isatty() and not quiet else Lines(quiet)
-        return network_file(train(config, folder, show=panel))
+        return network_file(train(config, folder, show=watcher(stack, folder, quiet=quiet)))
 
 
 def rate(

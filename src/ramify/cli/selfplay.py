@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_json
+from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ramify.games import Game
     from ramify.selfplay import Progress
-
-REDRAW = 0.25  # seconds between two pictures of the panel
 
 
 def selfplay(
@@ -80,7 +77,7 @@ def selfplay(
     except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)  # the last two: torch, of a device that is not there
     with ExitStack() as stack:
-        shown = Panel(stack, games) if not json and sys.stderr.isatty() else None
+        shown = Panel(stack, partial(figures_table, games=games)) if watched(json) else None
         try:
             warn_of_other_settings(folder, player)
             figures = run(player, folder, games_per_shard=games_per_shard, network=name, progress=shown)
@@ -121,22 +118,6 @@ def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
         raise FileNotFoundError(f"there is no network {text!r}")
     module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
     return networks.evaluator(module, **how), networks.network_id(module)
-
-
-class Panel:
-    """The figures of a run, redrawn while it goes on."""
-
-    def __init__(self, stack: ExitStack, games: int) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        self.games, self.drawn = games, 0.0
-        self.live = stack.enter_context(Live(console=Console(stderr=True), refresh_per_second=4, transient=True))
-
-    def __call__(self, progress: Progress) -> None:
-        if time.perf_counter() - self.drawn > REDRAW:
-            self.drawn = time.perf_counter()
-            self.live.update(figures_table(progress, self.games))
 
 
 def figures_table(progress: Progress, games: int | None = None) -> Table:
