@@ -98,7 +98,7 @@ def write_report(
     from ramify.games import make
     from ramify.training import as_yaml, read_metrics
 
-    iterations = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "iteration"]
+    iterations = list(read_metrics(folder / "metrics.jsonl", "iteration"))
     random = next(identity for identity, name in names.items() if name == "random")
     total = int(sum(line["games"] for line in iterations))
     subtitle = (

@@ -96,7 +96,7 @@ def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: b
             end_stopped(folder)
         except (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError) as error:
             fail(error)
-    figures = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "iteration"]
+    figures = list(read_metrics(folder / "metrics.jsonl", "iteration"))
     if as_json:
         print_json({"folder": str(folder), "network": str(network), **(figures or [{}])[-1]})
     else:
