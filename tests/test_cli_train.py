@@ -94,6 +94,9 @@ def test_the_demo_trains_rates_and_reports(run, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     code, out, _ = run(*words)  # nothing is left to do
     assert "look at runs/demo/report.html" in out
+    (tmp_path / "runs/demo").rename(tmp_path / "runs/a,seed=b")  # a name that no player's text could have
+    code, _, err = run(*words, "--folder", "runs/a,seed=b")
+    assert code == 0, err
 
 
 def test_export_writes_a_model_that_answers(run, tmp_path):
