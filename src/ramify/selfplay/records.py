@@ -2,7 +2,8 @@
 
 A shard is a file: magic, version, a JSON header, the records compressed by zstandard, and a checksum of all that. It is
 written beside its place and moved there, so a run that is killed loses the games in flight and nothing else. A damaged
-shard is never read in part: ``read_shard`` raises ``DamagedShard`` and ``read_folder`` reports and skips it.
+shard is never read in part: ``read_shard`` raises ``DamagedShard``; ``read_shards`` and ``read_folder`` report and
+skip it.
 """
 
 from __future__ import annotations
@@ -254,10 +255,15 @@ def next_shard(folder: Path) -> Path:
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
-    """All whole shards of a folder; one that is damaged or unreadable is reported (logger ``ramify``) and skipped."""
+    """All whole shards of a folder, as ``read_shards`` gives them."""
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"there is no folder {os.fspath(folder)!r} with games")
-    for path in shards(folder):
+    yield from read_shards(shards(folder))
+
+
+def read_shards(paths: Iterable[Path]) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
+    """Those shards that are whole; one that is damaged or unreadable is reported (logger ``ramify``) and skipped."""
+    for path in paths:
         try:
             yield read_shard(path)
         except (DamagedShard, OSError) as damage:
