@@ -128,14 +128,14 @@ def write_report(config: TrainConfig, folder: Path, trained: Path, rated: Rated,
 
 def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, Any, Any]]:
     """Some positions and what the trained player finds there."""
+    from ramify.games.notation import play_words
     from ramify.networks import Network, load
     from ramify.search import search
 
     evaluator, found = Network(load(trained), "cpu"), []
     for actions in SHOWN:
         state = game.initial_state()
-        for name in actions.split():
-            state.apply(state.action(name))
+        play_words(state, actions.split())
         result = search(state, evaluator, THOUGHT, c_puct=config.search.c_puct)
         player = state.acting[0]
         caption = f"{'red' if player == 0 else 'blue'} to move expects {result.value[player]:+.2f}; visits in percent"
