@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import typer
 
+from ramify.search.settings import read_value
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
@@ -34,16 +36,13 @@ def explain(error: Exception) -> str:
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, Any]:
-    """key=value words; a value is JSON (7, 0.5, true, [1, 2]) and any other text stands for itself."""
+    """key=value words; values are those of ``read_value``."""
     settings: dict[str, Any] = {}
     for word in words:
         key, separator, value = word.partition("=")
         if not separator or not key:
             fail(f"settings are written key=value, not {word!r}")
-        try:
-            settings[key] = json.loads(value)
-        except json.JSONDecodeError:
-            settings[key] = {"True": True, "False": False, "None": None}.get(value, value)
+        settings[key] = read_value(value)
     return settings
 
 

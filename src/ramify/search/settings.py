@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+WORDS = {"True": True, "False": False, "None": None}  # as Python writes them; JSON's own are read too
 
 
 class SettingsError(ValueError):
@@ -28,6 +31,14 @@ class Settings(BaseModel):
     def replace(self, **changes: Any) -> Self:
         """A copy with some settings changed."""
         return type(self)(**{**self.model_dump(), **changes})
+
+
+def read_value(text: str) -> Any:
+    """A setting as typed: JSON (7, 0.5, true, [1, 2]) where it is JSON; any other text stands for itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return WORDS.get(text, text)
 
 
 def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
