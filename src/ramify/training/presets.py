@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ramify.games.hints import did_you_mean
 from ramify.search.settings import SettingsError
 from ramify.training.config import TrainConfig
 
@@ -56,8 +56,7 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
         except UnicodeDecodeError:
             raise SettingsError(f"{source} is not YAML: it is no text") from None
     else:
-        close = difflib.get_close_matches(str(source), presets(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"presets are {', '.join(presets())}"
+        hint = did_you_mean(str(source), presets()) or f"presets are {', '.join(presets())}"
         raise FileNotFoundError(f"there is no preset or file {str(source)!r}; {hint}")
     try:
         data = yaml.safe_load(text)
