@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ramify.games import Game, State
 from ramify.search.config import SearchConfig
+from ramify.search.files import write_atomically
 from ramify.search.policies import Root
 
 MAGIC = b"RAMIFYGR"
@@ -188,18 +189,7 @@ def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) ->
     head = json.dumps({**header, "games": len(listed)}, sort_keys=True).encode()
     body = MAGIC + struct.pack("<IIQQ", VERSION, len(head), len(packed), len(payload)) + head + packed
     data = body + hashlib.blake2b(body, digest_size=32).digest()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_atomically(path, data)
     return len(data)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from ramify.networks.files import write_atomically
+from ramify.search.files import write_atomically
 
 Kind = Literal["step", "iteration"]
 Sink = Callable[[Kind, int, Mapping[str, float]], None]
