@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -56,9 +57,9 @@ class PlayerConfig(Settings):
     what: ClassVar[str] = "player"
     kind: str
 
+    @abstractmethod
     def open(self, game: Game) -> Player:
         """A player of this kind at this game; a ValueError says why it cannot play it."""
-        raise NotImplementedError
 
     def content(self) -> dict[str, Any]:
         """Everything its play depends on, as plain data. Files count by what is in them, not by their names."""
