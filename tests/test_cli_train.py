@@ -8,26 +8,9 @@ import json
 import pytest
 
 import ramify as rf
-from ramify.cli import main
 from ramify.cli.curves import sparkline
 
 SMALL = ["network=1x8", "loop.games=8", "loop.threads=1", "loop.rollout_iterations=1", "loop.rollout_simulations=10"]
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def go(*words: str) -> tuple[int, str, str]:
-        code = 0
-        try:
-            main(list(words))
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return go
 
 
 def test_presets_are_listed(run):
