@@ -27,7 +27,8 @@ def selfplay(
     ] = None,
     games: Annotated[int, typer.Option(min=1, help="How many games to play.")] = 100,
     network: Annotated[
-        str | None, typer.Option(help="A saved network, or a size such as 6x64 for a fresh one; none: random games.")
+        str | None,
+        typer.Option(help="A saved or shipped network, or a size such as 6x64 for a fresh one; none: random games."),
     ] = None,
     evaluator: Annotated[str, typer.Option(help="Without a network: uniform, rollout, or rollout:N.")] = "rollout",
     simulations: Annotated[int, typer.Option(min=1, help="Of a full search.")] = 200,
@@ -52,6 +53,7 @@ def selfplay(
 
     \b
     ramify selfplay hex games/ --set size=5 --games 20
+    ramify selfplay hex games/ --set size=7 --network hex-7
     ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
     ramify selfplay pyrat games/ --set preset=tiny --setting selection=regret --play acting=average
     """
@@ -108,15 +110,21 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
 
 
 def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
-    """The evaluator of a saved network, or of a fresh one of a size such as 6x64; ``how`` it is run, and its identity.
+    """The evaluator of a saved or shipped network, or of a fresh one of a size such as 6x64, and its identity.
 
-    See ``ramify.networks.evaluator`` for what can be said of that.
+    ``how`` it is run: see ``ramify.networks.evaluator`` for what can be said of that.
     """
     import ramify.networks as networks
+    from ramify.arena.network_files import network_file
+    from ramify.networks.config import is_size
 
-    if not Path(text).exists() and ("/" in text or Path(text).suffix):
-        raise FileNotFoundError(f"there is no network {text!r}")
-    module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
+    file: Path | None = None
+    try:
+        file = network_file(text)
+    except ValueError as error:
+        if not is_size(text):
+            raise ValueError(f"{error}; a fresh one is written as its size, such as 6x64 or mlp:2x256") from None
+    module = networks.make(game, text) if file is None else networks.load(file, game)
     return networks.evaluator(module, **how), networks.network_id(module)
 
 
