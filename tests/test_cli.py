@@ -15,19 +15,6 @@ from ramify.cli import doctor, main, watch
 from ramify.cli.common import parse_settings, print_position
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]):
-    """run("games", ...) -> (exit code, stdout, stderr)"""
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return call
-
-
 def test_the_installed_command_answers() -> None:
     command = [sys.executable, "-m", "ramify", "--version"]
     shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout

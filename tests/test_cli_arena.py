@@ -14,26 +14,12 @@ import pytest
 
 import ramify as rf
 from ramify.arena import match, read_player
-from ramify.cli import main
+from tests.store.helpers import saved
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("alembic")
 
 WEAK, STRONG = "search:simulations=2,evaluator=uniform", "search:simulations=40"
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """run("match", ...) in a folder of its own -> (exit code, stdout, stderr)"""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return call
 
 
 def test_a_match_is_shown_kept_and_not_played_again(run) -> None:
@@ -155,18 +141,3 @@ def test_progress_says_how_fast_and_how_long(
         assert watch is not None
         watch(Progress(100, 60, 20, 10.0))
     assert "60/100" in capsys.readouterr().err
-
-
-def saved(path: Path) -> int:
-    """Games in the file, as another program sees them."""
-    import sqlite3
-
-    if not path.exists():
-        return 0
-    connection = sqlite3.connect(path, timeout=30)
-    try:
-        return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        connection.close()

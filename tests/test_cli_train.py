@@ -8,26 +8,9 @@ import json
 import pytest
 
 import ramify as rf
-from ramify.cli import main
 from ramify.cli.curves import sparkline
 
 SMALL = ["network=1x8", "loop.games=8", "loop.threads=1", "loop.rollout_iterations=1", "loop.rollout_simulations=10"]
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def go(*words: str) -> tuple[int, str, str]:
-        code = 0
-        try:
-            main(list(words))
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return go
 
 
 def test_presets_are_listed(run):
@@ -94,6 +77,9 @@ def test_the_demo_trains_rates_and_reports(run, tmp_path):
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     code, out, _ = run(*words)  # nothing is left to do
     assert "look at runs/demo/report.html" in out
+    (tmp_path / "runs/demo").rename(tmp_path / "runs/a,seed=b")  # a name that no player's text could have
+    code, _, err = run(*words, "--folder", "runs/a,seed=b")
+    assert code == 0, err
 
 
 def test_export_writes_a_model_that_answers(run, tmp_path):

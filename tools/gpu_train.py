@@ -8,23 +8,15 @@ value). Figures and the last networks go to OUT.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import ramify as rf
+from ramify.search.settings import read_value
 from ramify.training import Status, load_config, network_file, train
 from tools.hex_solved import solved_share
-
-
-def value_of(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
 
 
 class Log:
@@ -60,7 +52,7 @@ def one(out: Path, word: str) -> None:
     name, _, settings = rest.partition(":")
     name = name or preset
     changes = dict(pair.replace("~", ",").split("=", 1) for pair in settings.split(",") if pair)
-    config = load_config(preset, {key: value_of(value) for key, value in changes.items()})
+    config = load_config(preset, {key: read_value(value) for key, value in changes.items()})
     folder = Path("build/runs") / name
     shutil.rmtree(folder, ignore_errors=True)
     print(f"== {name}: {changes}", flush=True)

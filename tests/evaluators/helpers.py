@@ -1,31 +1,12 @@
-"""Batches of real positions, and evaluators that count what they are asked."""
+"""Real positions, and evaluators that count what they are asked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import ramify as rf
-
-
-def viewer(state: rf.State) -> int:
-    """Whose view an evaluator is shown."""
-    return 0 if 0 in state.acting else 1
-
-
-def batch_of(states: Sequence[rf.State]) -> rf.Batch:
-    """A batch as a search would make it."""
-    actions = states[0].game.num_actions
-    legal = np.zeros((len(states), 2, actions), np.bool_)
-    acting = np.zeros((len(states), 2), np.bool_)
-    for row, state in enumerate(states):
-        for player in state.acting:
-            legal[row, player, state.legal_actions(player)] = True
-            acting[row, player] = True
-    observations = np.stack([state.observation(viewer(state)) for state in states])
-    return rf.Batch(observations, legal, acting, np.array([state.key for state in states], np.uint64))
 
 
 def some_states(game: rf.Game, count: int, turns: int = 6, seed: int = 0) -> list[rf.State]:

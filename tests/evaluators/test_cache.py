@@ -9,7 +9,8 @@ import pytest
 
 import ramify as rf
 from ramify.evaluators import Cached, Function
-from tests.evaluators.helpers import Counting, batch_of, some_states
+from ramify.search.batch import batch_of
+from tests.evaluators.helpers import Counting, some_states
 from tests.search.helpers import HashEvaluator, Observing, assert_same_result
 
 

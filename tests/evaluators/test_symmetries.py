@@ -10,7 +10,8 @@ import pytest
 import ramify as rf
 from ramify.evaluators import Cached, Ensemble, Function, Symmetries
 from ramify.games import PythonSymmetry
-from tests.evaluators.helpers import Counting, batch_of, legal_probabilities, some_states
+from ramify.search.batch import batch_of
+from tests.evaluators.helpers import Counting, legal_probabilities, some_states
 from tests.search.helpers import Observing, assert_same_result
 
 

@@ -11,7 +11,8 @@ import torch
 
 import ramify as rf
 from ramify.evaluators import Network
-from tests.evaluators.helpers import batch_of, some_states
+from ramify.search.batch import batch_of
+from tests.evaluators.helpers import some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

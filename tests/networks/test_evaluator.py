@@ -13,7 +13,8 @@ import torch
 import ramify as rf
 from ramify import networks
 from ramify.evaluators import Cached, Network, Symmetries
-from tests.evaluators.helpers import batch_of, legal_probabilities, some_states
+from ramify.search.batch import batch_of
+from tests.evaluators.helpers import legal_probabilities, some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net
 
 TOLERANCE = 1e-5  # folding normalisations, and other batch sizes, change the order of sums

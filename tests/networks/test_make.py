@@ -11,7 +11,8 @@ import torch
 import ramify as rf
 from ramify import networks
 from ramify.networks import MLPConfig, ResNetConfig
-from tests.evaluators.helpers import batch_of, some_states
+from ramify.search.batch import batch_of
+from tests.evaluators.helpers import some_states
 from tests.networks.helpers import GAMES, game_of, lively, net
 
 

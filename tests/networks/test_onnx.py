@@ -12,7 +12,8 @@ import pytest
 import ramify as rf
 from ramify import networks
 from ramify.evaluators import Network, Onnx
-from tests.evaluators.helpers import batch_of, some_states
+from ramify.search.batch import batch_of
+from tests.evaluators.helpers import some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net
 
 missing = [package for package in ("onnxruntime", "onnx", "onnxscript") if find_spec(package) is None]

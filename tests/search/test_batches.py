@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
+from ramify.search.batch import batch_of
 from tests.search.helpers import HashEvaluator, Recorder, assert_same_result, searcher_of, tictactoe
 from tests.search.positions import GAMES, SIMULTANEOUS, walk
 from tests.search.stepping import Stepper
@@ -19,6 +20,28 @@ pytestmark = pytest.mark.core
 
 def hashed(name: str, seed: int = 0) -> HashEvaluator:
     return HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS)
+
+
+class Keeper:
+    """Keeps what it was asked first."""
+
+    first: rf.Batch | None = None
+
+    def evaluate(self, batch: rf.Batch) -> rf.Evaluation:
+        if self.first is None:
+            self.first = rf.Batch(*(array.copy() for array in vars(batch).values()))
+        return rf.Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_batch_of_states_is_what_searches_ask(name: str) -> None:
+    states, keeper = [walk(name, seed) for seed in range(6)], Keeper()
+    searcher_of(states[0], keeper, simulations=1).run_many(states, list(range(6)))
+    made = batch_of(states)
+    for field, asked in vars(keeper.first).items():
+        ours = getattr(made, field)
+        assert (ours.dtype, ours.shape) == (asked.dtype, asked.shape)
+        assert (ours == asked).all(), field
 
 
 # ---------- one search ----------

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.selfplay import PlayConfig, SelfPlay, decode
+from ramify.arena.network_files import network_file
+from ramify.selfplay import PlayConfig, SelfPlay, decode, read_folder
 
 pytest.importorskip("torch")
 
@@ -59,3 +60,18 @@ def test_a_cache_in_the_pool_changes_nothing_and_is_hit() -> None:
         games(network, game, places=1, fixed_batches=1), games(cached, game, places=1, fixed_batches=1)
     )
     assert cached.hit_rate > 0.2
+
+
+def test_the_command_takes_shipped_networks_and_sizes(run) -> None:
+    words = ["selfplay", "hex", "games", "--set", "size=4", "--games", "2", "--simulations", "4", "--device", "cpu"]
+    for network in ("hex-5", "1x8"):
+        code, _, err = run(*words, "--network", network)
+        assert code == 0, err
+    shipped, fresh = (header["network"] for header, _ in read_folder("games"))
+    game = rf.make("hex", size=4)
+    assert shipped == rf.networks.network_id(rf.networks.load(network_file("hex-5"), game))
+    assert fresh == rf.networks.network_id(rf.networks.make(game, "1x8"))
+    code, out, err = run(*words, "--network", "hex-55")
+    assert (code, out) == (2, "")
+    for words_of_help in ("hex-55", "did you mean 'hex-5'?", "6x64"):
+        assert words_of_help in err

@@ -21,6 +21,7 @@ pytest.importorskip("alembic")
 
 from ramify.store import Store
 from tests.arena import killed_tournament
+from tests.store.helpers import saved
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -89,21 +90,6 @@ def test_killed_at_random_points_and_resumed_it_is_the_unbroken_tournament(tmp_p
     finished = start(path, log, workers)
     assert finished.wait() == 0
     assert log.stat().st_size == lines  # nobody was asked for a single turn
-
-
-def saved(path: Path) -> int:
-    """Games in the file, as another program sees them."""
-    import sqlite3
-
-    if not path.exists():
-        return 0
-    connection = sqlite3.connect(path, timeout=30)
-    try:
-        return int(connection.execute("SELECT count(*) FROM games").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        connection.close()
 
 
 def test_four_processes_write_one_tournament(tmp_path: Path) -> None:

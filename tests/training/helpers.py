@@ -28,7 +28,7 @@ def tiny(**changes: Any) -> TrainConfig:
 
 def losses(folder: Path) -> list[float]:
     """The total loss of every step of a run."""
-    lines = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "step"]
+    lines = list(read_metrics(folder / "metrics.jsonl", "step"))
     assert [line["step"] for line in lines] == list(range(1, len(lines) + 1))
     return [line["total"] for line in lines]
 

@@ -18,6 +18,7 @@ from ramify.networks import network_id
 from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
 from ramify.training.checkpoints import LEARNER
+from ramify.training.overlap import load_lot
 from ramify.training.run import Training, claim
 from tests.training.helpers import losses, tiny
 
@@ -152,6 +153,9 @@ def test_damaged_shards_are_left_out(tmp_path, caplog):
     shard = sorted((tmp_path / "games").glob("*.games"))[0]
     shard.write_bytes(shard.read_bytes()[:-5])
     train(tiny(loop__iterations=2), tmp_path)
+    assert "skipped" in caplog.text
+    caplog.clear()
+    assert load_lot(shard, tiny(), 1, False) is None
     assert "skipped" in caplog.text
 
 

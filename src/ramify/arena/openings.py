@@ -10,6 +10,7 @@ import numpy as np
 
 from ramify.arena.seeds import derive
 from ramify.games import Game, State
+from ramify.games.notation import play_words
 
 TRIES = 200  # at a random opening that is new and leaves the game open
 
@@ -23,25 +24,11 @@ class Opening:
 
     def play(self, game: Game) -> tuple[State, list[tuple[int, ...]]]:
         """The position it leads to, and the actions that lead there, turn by turn."""
-        state, played, words = game.initial_state(self.start), [], list(self.actions)
-        while words:
-            if state.is_over:
-                raise ValueError(f"opening {' '.join(self.actions)!r}: the game is over before {words[0]!r}")
-            if len(words) < len(state.acting):
-                raise ValueError(
-                    f"opening {' '.join(self.actions)!r}: both players act at once, {words[0]!r} stands alone"
-                )
-            turn = tuple(read_action(state, word, player) for word, player in zip(words, state.acting, strict=False))
-            words = words[len(turn) :]
-            state.apply(*turn)
-            played.append(turn)
-        return state, played
-
-
-def read_action(state: State, word: str, player: int) -> int:
-    """The action of that name, or of that number behind '#'."""
-    number = word.removeprefix("#")
-    return int(number) if number != word and number.isdecimal() else state.action(word, player)
+        state = game.initial_state(self.start)
+        try:
+            return state, play_words(state, self.actions)
+        except ValueError as error:
+            raise ValueError(f"opening {' '.join(self.actions)!r}: {error}") from None
 
 
 class Openings:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from ramify.games import Game, State
+from ramify.games.hints import did_you_mean
 from ramify.search.settings import Settings, SettingsError
 
 
@@ -56,9 +57,9 @@ class PlayerConfig(Settings):
     what: ClassVar[str] = "player"
     kind: str
 
+    @abstractmethod
     def open(self, game: Game) -> Player:
         """A player of this kind at this game; a ValueError says why it cannot play it."""
-        raise NotImplementedError
 
     def content(self) -> dict[str, Any]:
         """Everything its play depends on, as plain data. Files count by what is in them, not by their names."""
@@ -96,7 +97,6 @@ def player_kinds() -> dict[str, type[PlayerConfig]]:
 def player_config(kind: str, **settings: Any) -> PlayerConfig:
     """The description of a player from its kind and settings."""
     if kind not in _kinds:
-        close = difflib.get_close_matches(kind, _kinds, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        hint = did_you_mean(kind, _kinds, after=" ")
         raise SettingsError(f"there is no kind of player {kind!r}; {hint}there are {', '.join(sorted(_kinds))}")
     return _kinds[kind](**settings)

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 from ramify.arena.network_files import network_facts, network_file, open_evaluator
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
 from ramify.evaluators import Rollout, Uniform
-from ramify.games import Game, State
-from ramify.search.batch import Batch, NativeEvaluator, per_player
+from ramify.games import Game
+from ramify.search.batch import NativeEvaluator, batch_of, split
 from ramify.search.config import SearchConfig
 from ramify.search.policies import Method
 from ramify.search.result import SearchResult
@@ -137,10 +137,7 @@ class NetworkPlayer:
     def consider(self, turns: Sequence[Turn]) -> list[Choice]:
         """An action and the value of the position, for each turn."""
         batch = batch_of([turn.state for turn in turns])
-        answer, rows = self.evaluator.evaluate(batch), len(batch)
-        actions = self.game.num_actions
-        logits = per_player(answer.logits, rows, batch.acting, what="logits", actions=actions, zero_sum=True)
-        values = per_player(answer.values, rows, batch.acting, what="values", actions=None, zero_sum=True)
+        logits, values = split(self.evaluator.evaluate(batch), batch)
         return [
             Choice(self._pick(turn, logits[row, turn.player]), float(values[row, turn.player]))
             for row, turn in enumerate(turns)
@@ -158,17 +155,3 @@ class NetworkPlayer:
 
     def close(self) -> None:
         self.evaluator = None
-
-
-def batch_of(states: Sequence[State]) -> Batch:
-    """Positions as evaluators take them."""
-    viewers = [0 if 0 in state.acting else 1 for state in states]
-    shape = (len(states), 2, states[0].game.num_actions)
-    legal, acting = np.zeros(shape, np.bool_), np.zeros(shape[:2], np.bool_)
-    for row, state in enumerate(states):
-        for player in state.acting:
-            acting[row, player] = True
-            legal[row, player, state.legal_actions(player)] = True
-    observations = np.stack([state.observation(viewer) for state, viewer in zip(states, viewers, strict=True)])
-    keys = np.array([state.key for state in states], np.uint64)
-    return Batch(observations.astype(np.float32, copy=False), legal, acting, keys)

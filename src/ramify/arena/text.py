@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from ramify.arena.player import PlayerConfig, player_config, player_kinds
-from ramify.search.settings import SettingsError
-
-WORDS = {"True": True, "False": False, "None": None}  # as Python writes them; JSON's own are read too
+from ramify.search.settings import SettingsError, read_value
 
 
 def read_player(text: str) -> PlayerConfig:
     """A player from its kind and, behind a colon, settings separated by commas. ``config.label`` is such a text.
 
-    A value is JSON (7, 0.5, true, null) and any other text stands for itself. A comma belongs to a value unless a name
-    and ``=`` follow it.
+    Values are those of ``read_value``. A comma belongs to a value unless a name and ``=`` follow it.
     """
     if not isinstance(text, str) or not text.strip():
         raise SettingsError(
@@ -39,11 +35,3 @@ def read_player(text: str) -> PlayerConfig:
     if "kind" in settings:
         raise SettingsError(f"the kind of a player stands before the colon: not kind=… as in {text!r}")
     return player_config(kind, **settings)
-
-
-def read_value(text: str) -> Any:
-    """JSON where it is JSON; any other text stands for itself."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return WORDS.get(text, text)

@@ -85,11 +85,12 @@ def analyze(
 def find_position(name: str, params: dict[str, Any], text: str | None, actions: str, seed: int) -> State:
     """The position asked for; ends the command where there is none."""
     from ramify.games import make
+    from ramify.games.notation import play_words
 
     try:
         game = make(name, **params)
         start = game.initial_state(seed) if text is None else read_state(game, text)
-        play(start, actions.split())
+        play_words(start, actions.split())
     except (ValueError, TypeError, ImportError) as error:
         fail(error)
     if start.is_over:
@@ -115,24 +116,6 @@ def read_state(game: Game, text: str) -> State:
     except json.JSONDecodeError as error:
         raise ValueError(f"--state is not a JSON object: {error}") from None
     return build(**parts)
-
-
-def play(state: State, words: list[str]) -> None:
-    """Apply the actions named, in place; where both players act, two words make one turn."""
-    while words:
-        if state.is_over:
-            raise ValueError(f"the game is over before {words[0]!r}")
-        acting = state.acting
-        if len(words) < len(acting):
-            raise ValueError(f"both players act at once: two names make a turn, and {words[0]!r} stands alone")
-        state.apply(*(read_action(state, word, player) for word, player in zip(words, acting, strict=False)))
-        words = words[len(acting) :]
-
-
-def read_action(state: State, word: str, player: int) -> int:
-    """The action of that name, or of that number behind '#'."""
-    number = word.removeprefix("#")
-    return int(number) if number != word and number.isdecimal() else state.action(word, player)
 
 
 def read_evaluator(text: str) -> NativeEvaluator:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_json, table_console
+from ramify.cli.common import fail, parse_settings, print_json, table_console, watched
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -105,7 +105,7 @@ def open_store(path: Path) -> Store:
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Watch | None]:
     """What shows how far it is: games, their rate, the time left. Only where somebody looks."""
-    if quiet or not sys.stderr.isatty():
+    if not watched(quiet):
         yield None
         return
     from rich.console import Console

@@ -31,7 +31,7 @@ def bench_selfplay(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
     ] = None,
-    network: Annotated[str, typer.Option(help="A saved network, or a size such as 6x64.")] = "6x64",
+    network: Annotated[str, typer.Option(help="A saved or shipped network, or a size such as 6x64.")] = "6x64",
     seconds: Annotated[float, typer.Option(min=1, help="How long to play.")] = 30,
     simulations: Annotated[int, typer.Option(min=1, help="Of every search.")] = 200,
     setting: Annotated[

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import typer
 
+from ramify.search.settings import read_value
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
+T = TypeVar("T")
+
 PLAIN_WIDTH = 120  # columns of a table that goes to a file or a pipe
+REDRAW = 0.25  # seconds between two pictures of a panel
 
 
 def fail(problem: str | Exception) -> NoReturn:
@@ -29,22 +36,40 @@ def explain(error: Exception) -> str:
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, Any]:
-    """key=value words; a value is JSON (7, 0.5, true, [1, 2]) and any other text stands for itself."""
+    """key=value words; values are those of ``read_value``."""
     settings: dict[str, Any] = {}
     for word in words:
         key, separator, value = word.partition("=")
         if not separator or not key:
             fail(f"settings are written key=value, not {word!r}")
-        try:
-            settings[key] = json.loads(value)
-        except json.JSONDecodeError:
-            settings[key] = {"True": True, "False": False, "None": None}.get(value, value)
+        settings[key] = read_value(value)
     return settings
 
 
 def print_json(data: Any) -> None:
     """For machines: one JSON document on stdout."""
     print(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def watched(quiet: bool) -> bool:
+    """Whether to show how something goes on: not if ``quiet``, and only where somebody looks at a terminal."""
+    return not quiet and sys.stderr.isatty()
+
+
+class Panel(Generic[T]):
+    """A picture on stderr of what goes on, drawn anew now and then; gone when the stack ends."""
+
+    def __init__(self, stack: ExitStack, draw: Callable[[T], RenderableType]) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.draw, self.drawn = draw, 0.0
+        self.live = stack.enter_context(Live(console=Console(stderr=True), refresh_per_second=4, transient=True))
+
+    def __call__(self, status: T) -> None:
+        if time.perf_counter() - self.drawn > REDRAW:
+            self.drawn = time.perf_counter()
+            self.live.update(self.draw(status))
 
 
 def table_console() -> Console:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ramify.cli import report
-from ramify.cli.arena import progress_bar, read_players
+from ramify.cli.arena import progress_bar
 from ramify.cli.common import fail, parse_settings, print_json
-from ramify.cli.train import CURVES, Lines, Panel
+from ramify.cli.train import CURVES, end_stopped, watcher
 
 if TYPE_CHECKING:
     from ramify.arena import Standings
@@ -22,7 +22,21 @@ if TYPE_CHECKING:
 
 PRESET = "hex-5"
 THOUGHT = 200  # simulations behind the pictures of the report
+TRAINED, RANDOM = "trained", "random"  # names of players that others are measured against
 SHOWN = ("", "c3", "b3 c3", "a1 c3 d2")  # positions in the report, as actions
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Players by name, and what came of their games."""
+
+    identities: dict[str, str]  # by name
+    standings: Standings
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names by identity."""
+        return {identity: name for name, identity in self.identities.items()}
 
 
 def demo(
@@ -47,14 +61,13 @@ def demo(
 
         config = load_config(PRESET, parse_settings(settings or []))
         trained = train_with_panel(config, folder, quiet=json)
-        names, standings = rate(config, folder, trained, games, simulations, quiet=json)
-        path = write_report(config, folder, trained, names, standings, time.perf_counter() - started)
+        rated = rate(config, folder, trained, games, simulations, quiet=json)
+        path = write_report(config, folder, trained, rated, time.perf_counter() - started)
     except KeyboardInterrupt:
-        print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
-        raise typer.Exit(130) from None
+        end_stopped(folder)
     except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
         fail(error)
-    show(names, standings, path, time.perf_counter() - started, as_json=json)
+    show(rated, path, time.perf_counter() - started, as_json=json)
 
 
 def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
@@ -62,47 +75,40 @@ def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
     from ramify.training import network_file, train
 
     with ExitStack() as stack:
-        panel = Panel(stack, folder) if sys.stderr.isatty() and not quiet else Lines(quiet)
-        return network_file(train(config, folder, show=panel))
+        return network_file(train(config, folder, show=watcher(stack, folder, quiet=quiet)))
 
 
-def rate(
-    config: TrainConfig, folder: Path, trained: Path, games: int, simulations: int, *, quiet: bool
-) -> tuple[dict[str, str], Standings]:
-    """Let the trained player, the untrained one, alpha-beta and random moves play each other; names by identity."""
-    from ramify.arena import Conditions, Openings, Pace, Tournament, round_robin
+def rate(config: TrainConfig, folder: Path, trained: Path, games: int, simulations: int, *, quiet: bool) -> Rated:
+    """Let the trained player, the untrained one, alpha-beta and random moves play each other."""
+    from ramify.arena import Conditions, Openings, Pace, Tournament, player_config, round_robin
     from ramify.games import make
     from ramify.store import Store
     from ramify.training import checkpoints, network_file
 
     first = network_file(checkpoints(folder / "checkpoints")[0])
-    search = f"simulations={simulations},c_puct={config.search.c_puct},fpu={config.search.fpu},exact=false"
-    texts = {
-        "trained": f"search:network={trained},{search}",
-        "untrained": f"search:network={first},{search}",
-        "alpha-beta, depth 3": "alphabeta:depth=3",
-        "random": "random",
+    search = {"simulations": simulations, "c_puct": config.search.c_puct, "fpu": config.search.fpu, "exact": False}
+    players = {
+        TRAINED: player_config("search", network=str(trained), **search),
+        "untrained": player_config("search", network=str(first), **search),
+        "alpha-beta, depth 3": player_config("alphabeta", depth=3),
+        RANDOM: player_config("random"),
     }
-    players = read_players(list(texts.values()))
-    names = {player.identity: name for player, name in zip(players, texts, strict=True)}
+    pairings = tuple(round_robin(list(players.values())))
     game = make(config.game, **config.params)
-    tournament = Tournament(game, tuple(round_robin(players)), games, Conditions(Openings("random:2"), config.seed))
+    tournament = Tournament(game, pairings, games, Conditions(Openings("random:2"), config.seed))
     with Store(folder / "ramify.db") as store, progress_bar(quiet) as watch:
         standings = tournament.run(results=store.results(), pace=Pace(together=games), watch=watch)
     if not standings.complete:
         raise KeyboardInterrupt
-    return names, standings
+    return Rated({name: player.identity for name, player in players.items()}, standings)
 
 
-def write_report(
-    config: TrainConfig, folder: Path, trained: Path, names: dict[str, str], standings: Standings, seconds: float
-) -> Path:
+def write_report(config: TrainConfig, folder: Path, trained: Path, rated: Rated, seconds: float) -> Path:
     """The page with curves, ratings and positions."""
     from ramify.games import make
     from ramify.training import as_yaml, read_metrics
 
-    iterations = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "iteration"]
-    random = next(identity for identity, name in names.items() if name == "random")
+    iterations = list(read_metrics(folder / "metrics.jsonl", "iteration"))
     total = int(sum(line["games"] for line in iterations))
     subtitle = (
         f"{total:,} games of self-play, {iterations[-1]['positions']:,} positions, "
@@ -111,7 +117,7 @@ def write_report(
     game = make(config.game, **config.params)
     sections = [
         ("How it learnt", report.curves(iterations, CURVES)),
-        ("How strong it is", report.ratings_table(standings, names, random)),
+        ("How strong it is", report.ratings_table(rated.standings, rated.names, rated.identities[RANDOM])),
         ("What it thinks", report.pictures(thoughts(config, game, trained))),
         ("Settings", report.verbatim(as_yaml(config, only_changed=True))),
     ]
@@ -122,14 +128,14 @@ def write_report(
 
 def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, Any, Any]]:
     """Some positions and what the trained player finds there."""
+    from ramify.games.notation import play_words
     from ramify.networks import Network, load
     from ramify.search import search
 
     evaluator, found = Network(load(trained), "cpu"), []
     for actions in SHOWN:
         state = game.initial_state()
-        for name in actions.split():
-            state.apply(state.action(name))
+        play_words(state, actions.split())
         result = search(state, evaluator, THOUGHT, c_puct=config.search.c_puct)
         player = state.acting[0]
         caption = f"{'red' if player == 0 else 'blue'} to move expects {result.value[player]:+.2f}; visits in percent"
@@ -137,12 +143,10 @@ def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, 
     return found
 
 
-def show(names: dict[str, str], standings: Standings, path: Path, seconds: float, *, as_json: bool) -> None:
+def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
     """The ratings for people or machines, and where the report is."""
-    random = next(identity for identity, name in names.items() if name == "random")
-    ratings = standings.ratings(anchor=random)
-    lines = standings.crosstable()
-    trained = next(identity for identity, name in names.items() if name == "trained")
+    ratings = rated.standings.ratings(anchor=rated.identities[RANDOM])
+    lines, names, trained = rated.standings.crosstable(), rated.names, rated.identities[TRAINED]
     rows: list[dict[str, Any]] = [
         {
             "player": names[str(rating.player)],

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_json
+from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from ramify.games import Game
     from ramify.selfplay import Progress
-
-REDRAW = 0.25  # seconds between two pictures of the panel
 
 
 def selfplay(
@@ -30,7 +27,8 @@ def selfplay(
     ] = None,
     games: Annotated[int, typer.Option(min=1, help="How many games to play.")] = 100,
     network: Annotated[
-        str | None, typer.Option(help="A saved network, or a size such as 6x64 for a fresh one; none: random games.")
+        str | None,
+        typer.Option(help="A saved or shipped network, or a size such as 6x64 for a fresh one; none: random games."),
     ] = None,
     evaluator: Annotated[str, typer.Option(help="Without a network: uniform, rollout, or rollout:N.")] = "rollout",
     simulations: Annotated[int, typer.Option(min=1, help="Of a full search.")] = 200,
@@ -55,6 +53,7 @@ def selfplay(
 
     \b
     ramify selfplay hex games/ --set size=5 --games 20
+    ramify selfplay hex games/ --set size=7 --network hex-7
     ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
     ramify selfplay pyrat games/ --set preset=tiny --setting selection=regret --play acting=average
     """
@@ -80,7 +79,7 @@ def selfplay(
     except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)  # the last two: torch, of a device that is not there
     with ExitStack() as stack:
-        shown = Panel(stack, games) if not json and sys.stderr.isatty() else None
+        shown = Panel(stack, partial(figures_table, games=games)) if watched(json) else None
         try:
             warn_of_other_settings(folder, player)
             figures = run(player, folder, games_per_shard=games_per_shard, network=name, progress=shown)
@@ -111,32 +110,22 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
 
 
 def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
-    """The evaluator of a saved network, or of a fresh one of a size such as 6x64; ``how`` it is run, and its identity.
+    """The evaluator of a saved or shipped network, or of a fresh one of a size such as 6x64, and its identity.
 
-    See ``ramify.networks.evaluator`` for what can be said of that.
+    ``how`` it is run: see ``ramify.networks.evaluator`` for what can be said of that.
     """
     import ramify.networks as networks
+    from ramify.arena.network_files import network_file
+    from ramify.networks.config import is_size
 
-    if not Path(text).exists() and ("/" in text or Path(text).suffix):
-        raise FileNotFoundError(f"there is no network {text!r}")
-    module = networks.load(text, game) if Path(text).exists() else networks.make(game, text)
+    file: Path | None = None
+    try:
+        file = network_file(text)
+    except ValueError as error:
+        if not is_size(text):
+            raise ValueError(f"{error}; a fresh one is written as its size, such as 6x64 or mlp:2x256") from None
+    module = networks.make(game, text) if file is None else networks.load(file, game)
     return networks.evaluator(module, **how), networks.network_id(module)
-
-
-class Panel:
-    """The figures of a run, redrawn while it goes on."""
-
-    def __init__(self, stack: ExitStack, games: int) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        self.games, self.drawn = games, 0.0
-        self.live = stack.enter_context(Live(console=Console(stderr=True), refresh_per_second=4, transient=True))
-
-    def __call__(self, progress: Progress) -> None:
-        if time.perf_counter() - self.drawn > REDRAW:
-            self.drawn = time.perf_counter()
-            self.live.update(figures_table(progress, self.games))
 
 
 def figures_table(progress: Progress, games: int | None = None) -> Table:

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from ramify.arena import Turn
-from ramify.cli.analyze import read_action
 from ramify.cli.common import print_position
 from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.opponents import Opponent, action_of, fresh
 from ramify.cli.watch import colour, sides
 from ramify.games import State
+from ramify.games.notation import read_action
 from ramify.search import Searcher, SearchResult
 
 HELP = """\

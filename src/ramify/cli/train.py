@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_json
+from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
 from ramify.cli.curves import sparkline
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from ramify.training import Sink, Status, TrainConfig
 
-REDRAW = 0.25  # seconds between two pictures of the panel
 CURVES = {  # figures of iterations that people look at first
     "new_policy": "policy loss on new positions",
     "new_value": "value loss on new positions",
@@ -84,24 +84,29 @@ def list_presets(*, as_json: bool) -> None:
 
 def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: bool, as_json: bool) -> None:
     """Train, and say what came of it."""
-    from ramify.training import read_metrics
+    from ramify.training import network_file, read_metrics
     from ramify.training import train as train_run
 
     with ExitStack() as stack:
         try:
             sinks = make_sinks(stack, config, folder, store, tensorboard)
-            panel = Panel(stack, folder) if sys.stderr.isatty() and not as_json else Lines(quiet=as_json)
-            last = train_run(config, folder, sinks=sinks, show=panel)
+            show = watcher(stack, folder, quiet=as_json)
+            network = network_file(train_run(config, folder, sinks=sinks, show=show))
         except KeyboardInterrupt:
-            print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
-            raise typer.Exit(130) from None
+            end_stopped(folder)
         except (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError) as error:
             fail(error)
-    figures = [line for line in read_metrics(folder / "metrics.jsonl") if line["kind"] == "iteration"]
+    figures = list(read_metrics(folder / "metrics.jsonl", "iteration"))
     if as_json:
-        print_json({"folder": str(folder), "network": str(last / "network.safetensors"), **(figures or [{}])[-1]})
+        print_json({"folder": str(folder), "network": str(network), **(figures or [{}])[-1]})
     else:
-        print(f"trained; the network is {last / 'network.safetensors'}")
+        print(f"trained; the network is {network}")
+
+
+def end_stopped(folder: Path) -> NoReturn:
+    """End the command after Ctrl-C."""
+    print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
+    raise typer.Exit(130) from None
 
 
 def make_sinks(
@@ -134,10 +139,10 @@ class RunInStore:
         if kind != "iteration":  # those of single steps are in the run's folder
             return
         self.store.add_metrics(self.name, number, figures)
-        from ramify.training import checkpoints, network_file, read_checkpoint
+        from ramify.training import checkpoints, network_file, read_progress
 
         newest = checkpoints(self.folder / "checkpoints")[-1]
-        _, progress = read_checkpoint(newest)
+        progress = read_progress(newest)
         self.store.add_checkpoint(self.name, progress["iteration"], network_file(newest), progress["network_id"])
 
     def __enter__(self) -> RunInStore:
@@ -149,8 +154,15 @@ class RunInStore:
         self.store.close()
 
 
+def watcher(stack: ExitStack, folder: Path, *, quiet: bool) -> Callable[[Status], None]:
+    """What shows how a run goes on: a panel, or lines where nobody watches a terminal."""
+    if not watched(quiet):
+        return Lines(quiet)
+    return Panel(stack, partial(picture, folder=folder))
+
+
 class Lines:
-    """A line for every iteration, where nobody watches a terminal."""
+    """A line for every iteration."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet, self.seen = quiet, 0
@@ -162,22 +174,6 @@ class Lines:
         last = status.history[-1]
         shown = "  ".join(f"{name.removeprefix('new_')} {last[name]:.3f}" for name in CURVES if name in last)
         print(f"iteration {status.iteration}  step {status.step}  {status.seconds:.0f} s  {shown}", flush=True)
-
-
-class Panel:
-    """What a run looks like, redrawn while it goes on."""
-
-    def __init__(self, stack: ExitStack, folder: Path) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        self.folder, self.drawn = folder, 0.0
-        self.live = stack.enter_context(Live(console=Console(stderr=True), refresh_per_second=4, transient=True))
-
-    def __call__(self, status: Status) -> None:
-        if time.perf_counter() - self.drawn > REDRAW:
-            self.drawn = time.perf_counter()
-            self.live.update(picture(status, self.folder))
 
 
 def picture(status: Status, folder: Path) -> RenderableType:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, split, submit, version_of
-from ramify.search.batch import Batch, Evaluation
+from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, submit, version_of
+from ramify.search.batch import Batch, Evaluation, split
 
 Entry = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits of the legal actions of both players; values [2]
 

@@ -14,11 +14,10 @@ from ramify.evaluators.pending import (
     as_logits,
     checked,
     policies,
-    split,
     submit,
     version_of,
 )
-from ramify.search.batch import Batch, Evaluation
+from ramify.search.batch import Batch, Evaluation, split
 
 
 class Ensemble(Submitting):

@@ -9,9 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.search.batch import Batch, Evaluation, Evaluator, per_player
-
-PerPlayer = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits [B, 2, num_actions], values [B, 2]
+from ramify.search.batch import Batch, Evaluation, Evaluator
 
 
 class Pending(Protocol):
@@ -79,15 +77,6 @@ def submit(evaluator: Evaluator, batch: Batch) -> Pending:
 def version_of(evaluator: Any) -> Any:
     """Changes whenever the evaluator's weights do; None for one that has none."""
     return getattr(evaluator, "version", None)
-
-
-def split(evaluation: Evaluation, batch: Batch) -> PerPlayer:
-    """Logits and values of both players, whatever form they were given in."""
-    rows, _, actions = batch.legal.shape
-    return (
-        per_player(evaluation.logits, rows, batch.acting, what="logits", actions=actions, zero_sum=True),
-        per_player(evaluation.values, rows, batch.acting, what="values", actions=None, zero_sum=True),
-    )
 
 
 def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:

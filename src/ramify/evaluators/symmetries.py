@@ -11,18 +11,16 @@ from ramify._core import EvaluatorError
 from ramify.evaluators.pending import (
     Later,
     Pending,
-    PerPlayer,
     Submitting,
     as_logits,
     checked,
     policies,
-    split,
     submit,
     version_of,
 )
 from ramify.games import Game
 from ramify.games.registry import checked_game
-from ramify.search.batch import Batch, Evaluation
+from ramify.search.batch import Batch, Evaluation, PerPlayer, split
 
 Rows = NDArray[np.intp]
 

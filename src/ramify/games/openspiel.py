@@ -13,7 +13,6 @@ which no two paths meet, except for the games in TEXT_IS_ALL.
 
 from __future__ import annotations
 
-import difflib
 import math
 import reprlib
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import IllegalAction, InvalidInput
+from ramify.games.hints import nearest
 from ramify.games.python_game import PythonGame, refuse_parts, refuse_unknown
 from ramify.games.python_state import PythonState
 from ramify.games.stable import stable_key
@@ -196,8 +196,8 @@ def _load(pyspiel: Any, short_name: str, params: dict[str, Any]) -> Any:
         import open_spiel.python.games  # noqa: F401  # registers the games that OpenSpiel has in Python
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if short_name not in kinds:
-        close = difflib.get_close_matches(short_name, kinds, n=1)
-        hint = f"; did you mean 'openspiel:{close[0]}'?" if close else ""
+        close = nearest(short_name, kinds)
+        hint = f"; did you mean 'openspiel:{close}'?" if close else ""
         raise InvalidInput(f"OpenSpiel has no game '{short_name}'{hint}")
     known = kinds[short_name].parameter_specification
     refuse_unknown(f"game 'openspiel:{short_name}'", list(known), params)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 import reprlib
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ramify._core import InvalidInput
 from ramify.games.broken import BrokenGame
+from ramify.games.hints import did_you_mean
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
 from ramify.games.seeds import checked_seed
@@ -199,8 +199,7 @@ def refuse_unknown(owner: str, known: list[str], given: dict[str, Any]) -> None:
     """Raise InvalidInput on a parameter that the owner does not know, with the nearest name it does."""
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(name, known, "; ")
             takes = f" (it has {', '.join(known)})" if known else "; it takes none"
             raise InvalidInput(f"{owner} has no parameter '{name}'{hint}{takes}")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from ramify import _core
+from ramify.games.hints import did_you_mean
 from ramify.games.protocol import Game
 
 Factory = Callable[..., Game]
@@ -90,8 +90,7 @@ def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
     prefix, separator, rest = name.partition(":")
     if separator and prefix in _families:
         return _families[prefix](rest, params)
-    close = difflib.get_close_matches(name, games(), n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    hint = did_you_mean(name, games(), after=" ")
     others = ", ".join(f"{family}:NAME" for family in families())
     raise ValueError(f"no game named {name!r}; {hint}known games: {', '.join(games())}, {others}")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ramify.evaluators import Rollout
 from ramify.games import Game, State, make
-from ramify.search.batch import Batch, Evaluator, NativeEvaluator, per_player
+from ramify.search.batch import Evaluator, NativeEvaluator, batch_of, split
 
 ROLLOUTS = 1  # random games behind a value where there is no network
 
@@ -33,11 +33,8 @@ class SimpleModelInference:
         state = state_of_tensor(board_tensor)
         if state.is_over:
             raise ValueError("the game is over in this position: there is nothing to infer")
-        player, actions = state.acting[0], state.game.num_actions
-        batch = batch_of(state)
-        answer = self.evaluator.evaluate(batch)
-        logits = per_player(answer.logits, 1, batch.acting, what="logits", actions=actions, zero_sum=True)
-        values = per_player(answer.values, 1, batch.acting, what="values", actions=None, zero_sum=True)
+        batch, player = batch_of([state]), state.acting[0]
+        logits, values = split(self.evaluator.evaluate(batch), batch)
         return logits[0, player].copy(), float(values[0, player])
 
 
@@ -95,13 +92,3 @@ def state_of_tensor(board_tensor: Any) -> State:
     game: Any = make("hex", size=planes.shape[1])
     state: State = game.state(board=["".join(row) for row in symbols], to_move=mine)
     return state
-
-
-def batch_of(state: State) -> Batch:
-    """One position as evaluators get it."""
-    legal = np.zeros((1, 2, state.game.num_actions), np.bool_)
-    acting = np.zeros((1, 2), np.bool_)
-    for player in state.acting:
-        acting[0, player] = True
-        legal[0, player, state.legal_actions(player)] = True
-    return Batch(state.observation()[None], legal, acting, np.array([state.key], np.uint64))

@@ -101,12 +101,20 @@ class Registry:
         return cls._entries[kind]
 
 
+SIZE = re.compile(r"(?:(\w+):)?(\d+)x(\d+)")
+
+
+def is_size(text: str) -> bool:
+    """Whether a text is the shorthand of a config, such as 6x64 or mlp:2x256."""
+    return SIZE.fullmatch(text) is not None
+
+
 def config_of(given: str | Mapping[str, Any] | NetworkConfig) -> NetworkConfig:
     """A config from a shorthand ("6x64", "mlp:2x256"), from plain data with its kind, or as it is."""
     if isinstance(given, NetworkConfig):
         return given
     if isinstance(given, str):
-        match = re.fullmatch(r"(?:(\w+):)?(\d+)x(\d+)", given)
+        match = SIZE.fullmatch(given)
         if match is None:
             raise ValueError(
                 f"a network is written BLOCKSxCHANNELS or KIND:DEPTHxWIDTH, as 6x64 or mlp:2x256: {given!r}"

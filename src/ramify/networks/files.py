@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from ramify.games import make as make_game
 from ramify.networks.build import make, network_id
 from ramify.networks.config import config_of
 from ramify.networks.modules import GameNetwork
+from ramify.search.files import write_atomically
 
 FORMAT = 1
 KEY = "ramify"  # in the file's metadata: the description, as JSON
@@ -44,22 +44,6 @@ def weights_path(path: str | os.PathLike[str]) -> Path:
     """The file of the weights: the path, with its ending where it has none."""
     path = Path(path)
     return path if path.suffix == ".safetensors" else path.with_name(path.name + ".safetensors")
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that is there completely or not at all, even if the machine stops."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def save(path: str | os.PathLike[str], module: GameNetwork) -> Path:

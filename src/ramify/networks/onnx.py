@@ -17,8 +17,8 @@ from torch import nn
 from ramify.evaluators.onnx import WEIGHTS
 from ramify.networks.build import network_id
 from ramify.networks.evaluator import Inference
-from ramify.networks.files import write_atomically
 from ramify.networks.modules import GameNetwork
+from ramify.search.files import write_atomically
 
 PREFIX = "network."  # of the weights' names inside Inference
 

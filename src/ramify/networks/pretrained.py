@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from dataclasses import dataclass
 from importlib import resources
@@ -11,6 +10,7 @@ from typing import Any
 
 from ramify.games import Game
 from ramify.games import make as make_game
+from ramify.games.hints import did_you_mean
 from ramify.networks.evaluator import Network
 from ramify.networks.files import load
 from ramify.networks.modules import GameNetwork
@@ -51,8 +51,7 @@ def find(name: str) -> Pretrained:
     """The one of that name; a ValueError names those there are."""
     known = {entry.name: entry for entry in shipped()}
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(name, known, "; ") or "."
         raise ValueError(f"there is no pretrained network {name!r}{hint} There are {', '.join(known)}")
     return known[name]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from ramify.arena.player import register_player
-from ramify.games import Game, State
+from ramify.games import State
 from ramify.protocols.engine_player import EngineConfig, EnginePlayer
 from ramify.protocols.htp import SWAPS
 from ramify.protocols.process import EngineError, EngineProcess
@@ -22,23 +21,20 @@ class HtpConfig(EngineConfig):
     One that resigns gets the first legal action, since games are played to their end.
     """
 
+    protocol: ClassVar[str] = "HTP"
+    plays: ClassVar[str] = "hex"
+
     kind: Literal["htp"] = "htp"
     setup: list[str] = Field([], description='commands said once, such as "param_mcts simulations 500"')
 
-    def open(self, game: Game) -> HtpPlayer:
-        if game.name != "hex":
-            raise ValueError(f"HTP programs play hex, not {game.name}")
+    def start(self) -> HtpPlayer:
         return HtpPlayer(self)
-
-    def identify(self) -> str:
-        return identify(self.command, self.patience)
 
 
 class HtpPlayer(EnginePlayer):
     """A running Hex program."""
 
     config: HtpConfig
-    name = ""
     takes_swap = False
 
     def _greet(self, process: EngineProcess) -> None:
@@ -78,11 +74,3 @@ class HtpPlayer(EnginePlayer):
         if lines[0].startswith("?"):
             raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {text}")
         return text
-
-
-@functools.lru_cache(maxsize=64)
-def identify(command: str, patience: float) -> str:
-    """What the program calls itself; it is asked once."""
-    player = HtpPlayer(HtpConfig(command=command, patience=patience))
-    player.close()
-    return player.name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ramify.arena.player import register_player
-from ramify.games import Game, State
+from ramify.games import State
 from ramify.protocols.engine_player import EngineConfig, EnginePlayer
 from ramify.protocols.process import EngineProcess
 
@@ -16,6 +16,10 @@ from ramify.protocols.process import EngineProcess
 @register_player
 class UciConfig(EngineConfig):
     """A chess program over UCI, with at least one limit."""
+
+    protocol: ClassVar[str] = "UCI"
+    plays: ClassVar[str] = "chess"
+    least: ClassVar[Mapping[str, Any]] = {"nodes": 1}
 
     kind: Literal["uci"] = "uci"
     nodes: int | None = Field(None, ge=1, description="of its search, per move")
@@ -29,13 +33,8 @@ class UciConfig(EngineConfig):
             raise ValueError("a limit is needed: nodes, depth or seconds")
         return self
 
-    def open(self, game: Game) -> UciPlayer:
-        if game.name != "chess":
-            raise ValueError(f"UCI programs play chess, not {game.name}")
+    def start(self) -> UciPlayer:
         return UciPlayer(self)
-
-    def identify(self) -> str:
-        return identify(self.command, self.patience)
 
     def go(self) -> str:
         """The command that starts a search."""
@@ -53,7 +52,6 @@ class UciPlayer(EnginePlayer):
     """A running chess program."""
 
     config: UciConfig
-    name = ""
 
     def _greet(self, process: EngineProcess) -> None:
         process.send("uci")
@@ -97,11 +95,3 @@ def position(state: Any) -> str:
     board = state.board
     moves = " ".join(move.uci() for move in board.move_stack)
     return f"position fen {board.root().fen(en_passant='fen')} moves {moves}"
-
-
-@functools.lru_cache(maxsize=64)
-def identify(command: str, patience: float) -> str:
-    """What the program calls itself; it is asked once."""
-    player = UciPlayer(UciConfig(command=command, patience=patience, nodes=1))
-    player.close()
-    return player.name

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
+from ramify.games import State
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,20 @@ def first_rows(arrays: Arrays, rows: int) -> Batch:
     legal = arrays["legal"][:rows].view(np.bool_) if "legal" in arrays else np.zeros((rows, 2, 0), np.bool_)
     acting = arrays["acting"][:rows].view(np.bool_)
     return Batch(arrays["observations"][:rows], legal, acting, arrays["keys"][:rows])
+
+
+def batch_of(states: Sequence[State]) -> Batch:
+    """Positions of one game as evaluators are given them; none of them is over."""
+    viewers = [0 if 0 in state.acting else 1 for state in states]
+    shape = (len(states), 2, states[0].game.num_actions)
+    legal, acting = np.zeros(shape, np.bool_), np.zeros(shape[:2], np.bool_)
+    for row, state in enumerate(states):
+        for player in state.acting:
+            acting[row, player] = True
+            legal[row, player, state.legal_actions(player)] = True
+    observations = np.stack([state.observation(viewer) for state, viewer in zip(states, viewers, strict=True)])
+    keys = np.array([state.key for state in states], np.uint64)
+    return Batch(observations.astype(np.float32, copy=False), legal, acting, keys)
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,21 @@ class LatentModel(Protocol):
     def recurrent(self, latents: Any, actions: NDArray[np.int32]) -> LatentOutput:
         """Actions are [B], or [B, 2] where both act."""
         ...
+
+
+PerPlayer = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits [B, 2, num_actions], values [B, 2]
+
+
+def split(evaluation: Evaluation, batch: Batch, actions: int | None = None) -> PerPlayer:
+    """Logits and values of both players, whatever form they were given in.
+
+    ``actions``: how many the game has, where the batch does not tell what is legal.
+    """
+    rows, actions = len(batch), batch.legal.shape[2] if actions is None else actions
+    return (
+        per_player(evaluation.logits, rows, batch.acting, what="logits", actions=actions, zero_sum=True),
+        per_player(evaluation.values, rows, batch.acting, what="values", actions=None, zero_sum=True),
+    )
 
 
 def per_player(

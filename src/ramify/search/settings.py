@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
+import json
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ramify.games.hints import did_you_mean
+
+WORDS = {"True": True, "False": False, "None": None}  # as Python writes them; JSON's own are read too
 
 
 class SettingsError(ValueError):
@@ -30,6 +34,14 @@ class Settings(BaseModel):
         return type(self)(**{**self.model_dump(), **changes})
 
 
+def read_value(text: str) -> Any:
+    """A setting as typed: JSON (7, 0.5, true, [1, 2]) where it is JSON; any other text stands for itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return WORDS.get(text, text)
+
+
 def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
     """What is wrong with settings, each named; ``known`` are the names there are."""
     names, lines = list(known), []
@@ -40,9 +52,7 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
         if isinstance(inner, SettingsError):  # of a group within this one, which has named it already
             lines.append(str(inner))
         elif problem["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(name, names, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            lines.append(f"there is no {what} setting {name!r}{hint}")
+            lines.append(f"there is no {what} setting {name!r}{did_you_mean(name, names, '; ')}")
         elif problem["type"] == "model_type":
             lines.append(f"{what} setting {name}={problem['input']!r}: it is a group, of settings such as {name}.NAME")
         elif problem["type"] == "missing":

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from ramify import _core
 from ramify.games import Game, State
-from ramify.search.batch import Arrays, Evaluator, LatentModel, LatentOutput, first_rows, new_arrays, per_player
+from ramify.search.batch import (
+    Arrays,
+    Evaluation,
+    Evaluator,
+    LatentModel,
+    LatentOutput,
+    first_rows,
+    new_arrays,
+    per_player,
+    split,
+)
 from ramify.search.config import SearchConfig
 
 Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
@@ -65,8 +75,7 @@ class RulesSource:
 
     def answer(self, rows: Sequence[int]) -> Answer:
         assert self.evaluator is not None
-        n = sum(rows)
-        batch = first_rows(self._arrays, n)
+        batch = first_rows(self._arrays, sum(rows))
         answer = self.evaluator.evaluate(batch)
         try:
             logits, values = answer.logits, answer.values
@@ -74,11 +83,7 @@ class RulesSource:
             raise _core.EvaluatorError(
                 f"evaluate() must return an Evaluation with logits and values, not {type(answer).__name__}"
             ) from None
-        return (
-            per_player(logits, n, batch.acting, what="logits", actions=self.num_actions, zero_sum=True),
-            per_player(values, n, batch.acting, what="values", actions=None, zero_sum=True),
-            None,
-        )
+        return *split(Evaluation(logits, values), batch), None
 
 
 class LatentSource:

@@ -22,7 +22,7 @@ from ramify.search.batch import (
     NativeEvaluator,
     first_rows,
     new_arrays,
-    per_player,
+    split,
 )
 from ramify.search.config import SearchConfig
 from ramify.search.result import SearchResult
@@ -236,7 +236,4 @@ def _as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[Any, Any]:
     one_each = logits.shape == (n, actions) and values.shape == (n,) and not batch.acting.all(axis=1).any()
     if one_each and logits.dtype == values.dtype == np.float32:
         return np.ascontiguousarray(logits), np.ascontiguousarray(values)
-    return (
-        per_player(answer.logits, n, batch.acting, what="logits", actions=actions, zero_sum=True),
-        per_player(answer.values, n, batch.acting, what="values", actions=None, zero_sum=True),
-    )
+    return split(answer, batch, actions)

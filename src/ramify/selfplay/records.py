@@ -2,7 +2,8 @@
 
 A shard is a file: magic, version, a JSON header, the records compressed by zstandard, and a checksum of all that. It is
 written beside its place and moved there, so a run that is killed loses the games in flight and nothing else. A damaged
-shard is never read in part: ``read_shard`` raises ``DamagedShard`` and ``read_folder`` reports and skips it.
+shard is never read in part: ``read_shard`` raises ``DamagedShard``; ``read_shards`` and ``read_folder`` report and
+skip it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from ramify.games import Game, State
 from ramify.search.config import SearchConfig
+from ramify.search.files import write_atomically
 from ramify.search.policies import Root
 
 MAGIC = b"RAMIFYGR"
@@ -187,18 +189,7 @@ def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) ->
     head = json.dumps({**header, "games": len(listed)}, sort_keys=True).encode()
     body = MAGIC + struct.pack("<IIQQ", VERSION, len(head), len(packed), len(payload)) + head + packed
     data = body + hashlib.blake2b(body, digest_size=32).digest()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_atomically(path, data)
     return len(data)
 
 
@@ -254,10 +245,15 @@ def next_shard(folder: Path) -> Path:
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
-    """All whole shards of a folder; one that is damaged or unreadable is reported (logger ``ramify``) and skipped."""
+    """All whole shards of a folder, as ``read_shards`` gives them."""
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"there is no folder {os.fspath(folder)!r} with games")
-    for path in shards(folder):
+    yield from read_shards(shards(folder))
+
+
+def read_shards(paths: Iterable[Path]) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
+    """Those shards that are whole; one that is damaged or unreadable is reported (logger ``ramify``) and skipped."""
+    for path in paths:
         try:
             yield read_shard(path)
         except (DamagedShard, OSError) as damage:

@@ -1,6 +1,6 @@
 """Training: targets, replay, losses, the loop. Brings torch along."""
 
-from ramify.training.checkpoints import checkpoints, latest, network_file, read_checkpoint
+from ramify.training.checkpoints import checkpoints, latest, network_file, read_checkpoint, read_progress
 from ramify.training.config import (
     LoopConfig,
     LossConfig,
@@ -41,6 +41,7 @@ __all__ = [
     "presets",
     "read_checkpoint",
     "read_metrics",
+    "read_progress",
     "tensorboard",
     "train",
 ]

@@ -7,7 +7,6 @@ latest few keep those; every network is kept.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ramify.networks import GameNetwork, save
+from ramify.search.files import sync
 
 PROGRESS, LEARNER, NETWORK = "progress.json", "learner.safetensors", "network"
 
@@ -55,20 +55,12 @@ def write_checkpoint(
     for name, text in {**beside, PROGRESS: json.dumps(progress, indent=2, sort_keys=True)}.items():
         (draft / name).write_text(text, encoding="utf-8")
     for path in (*draft.iterdir(), draft):
-        _sync(path)
+        sync(path)
     draft.rename(place)
-    _sync(folder)
+    sync(folder)
     for old in checkpoints(folder)[:-keep]:
         (old / LEARNER).unlink(missing_ok=True)
     return place
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def latest(folder: Path) -> Path | None:
@@ -77,7 +69,12 @@ def latest(folder: Path) -> Path | None:
     return whole[-1] if whole else None
 
 
+def read_progress(path: Path) -> dict[str, Any]:
+    """How far training was at a checkpoint."""
+    progress: dict[str, Any] = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
+    return progress
+
+
 def read_checkpoint(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """What training goes on from: the learner's tensors, and how far it was."""
-    progress: dict[str, Any] = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
-    return load_file(path / LEARNER), progress
+    return load_file(path / LEARNER), read_progress(path)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from ramify.networks.files import write_atomically
+from ramify.search.files import write_atomically
 
 Kind = Literal["step", "iteration"]
 Sink = Callable[[Kind, int, Mapping[str, float]], None]
@@ -44,16 +44,18 @@ class Metrics:
         self._file.close()
 
 
-def read_metrics(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a file of figures; one that was being written when a process died is left out."""
+def read_metrics(path: Path, kind: Kind | None = None) -> Iterator[dict[str, Any]]:
+    """The lines of a file of figures, all or of one kind; one that a dying process left half written is left out."""
     if not path.exists():
         return
     with path.open(encoding="utf-8") as file:
-        for line in file:
+        for text in file:
             try:
-                yield json.loads(line)
+                line = json.loads(text)
             except json.JSONDecodeError:
                 return
+            if kind in (None, line["kind"]):
+                yield line
 
 
 def tensorboard(folder: str | os.PathLike[str]) -> Sink:

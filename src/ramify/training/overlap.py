@@ -19,7 +19,7 @@ import torch
 
 from ramify.games import make as make_game
 from ramify.networks import load, network_id
-from ramify.selfplay.records import DamagedShard, read_shard, recover
+from ramify.selfplay.records import read_shards, recover
 from ramify.selfplay.run import Progress, first_game
 from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
@@ -105,10 +105,9 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
 
 
 def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> Lot | None:
-    """The positions of a shard, made in a process of its own; None for a damaged one."""
-    try:
-        _, games = read_shard(path)
-    except (DamagedShard, OSError):
+    """The positions of a shard, made in a process of its own; None for a damaged one, which is reported."""
+    games = next((games for _, games in read_shards([path])), None)
+    if games is None:
         return None
     game = make_game(config.game, **config.params)
     return make_samples(game, games, config.search, config.targets, players, owners), game_figures(games)

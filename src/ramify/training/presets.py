@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ramify.games.hints import did_you_mean
 from ramify.search.settings import SettingsError
 from ramify.training.config import TrainConfig
 
@@ -20,17 +21,22 @@ def _yaml() -> Any:
     return yaml
 
 
+def _folder() -> Traversable:
+    return resources.files("ramify.training") / "presets"
+
+
 def presets() -> list[str]:
     """The names of the configs that come with the package."""
-    folder = resources.files("ramify.training") / "presets"
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
+
+
+def _text(preset: str) -> str:
+    return (_folder() / f"{preset}.yaml").read_text(encoding="utf-8")
 
 
 def preset_texts() -> dict[str, str]:
     """What each preset is, from the comment it begins with."""
-    folder = resources.files("ramify.training") / "presets"
-    first = {name: (folder / f"{name}.yaml").read_text(encoding="utf-8").partition("\n")[0] for name in presets()}
-    return {name: line.removeprefix("# ") for name, line in first.items()}
+    return {name: _text(name).partition("\n")[0].removeprefix("# ") for name in presets()}
 
 
 def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) -> TrainConfig:
@@ -43,15 +49,14 @@ def read_yaml(source: str | Path) -> dict[str, Any]:
     yaml = _yaml()
     path = Path(source)
     if str(source) in presets():
-        text = (resources.files("ramify.training") / "presets" / f"{source}.yaml").read_text(encoding="utf-8")
+        text = _text(str(source))
     elif path.is_file():
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise SettingsError(f"{source} is not YAML: it is no text") from None
     else:
-        close = difflib.get_close_matches(str(source), presets(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"presets are {', '.join(presets())}"
+        hint = did_you_mean(str(source), presets()) or f"presets are {', '.join(presets())}"
         raise FileNotFoundError(f"there is no preset or file {str(source)!r}; {hint}")
     try:
         data = yaml.safe_load(text)
@@ -81,14 +86,3 @@ def as_yaml(config: TrainConfig, only_changed: bool = False) -> str:
     """The config as a file that ``load_config`` reads."""
     text: str = _yaml().safe_dump(config.model_dump(mode="json", exclude_defaults=only_changed), sort_keys=False)
     return text
-
-
-def flat(config: Mapping[str, Any], prefix: str = "") -> Sequence[tuple[str, Any]]:
-    """Settings by their dotted names."""
-    items: list[tuple[str, Any]] = []
-    for name, value in config.items():
-        if isinstance(value, Mapping) and name != "params":
-            items += flat(value, f"{prefix}{name}.")
-        else:
-            items.append((prefix + name, value))
-    return items

@@ -23,7 +23,7 @@ from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
-from ramify.training.checkpoints import checkpoints, latest, read_checkpoint, write_checkpoint
+from ramify.training.checkpoints import checkpoints, latest, read_checkpoint, read_progress, write_checkpoint
 from ramify.training.config import TrainConfig
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink
@@ -229,10 +229,9 @@ class Training:
     def _restore(self) -> None:
         """Go on from the newest checkpoint, if there is one."""
         found = [path for name in ("checkpoints", "partial") if (path := latest(self.folder / name)) is not None]
-        states = [read_checkpoint(path) for path in found]
-        if not states:
+        if not found:
             return
-        tensors, progress = max(states, key=lambda state: state[1]["steps"])
+        tensors, progress = read_checkpoint(max(found, key=lambda path: int(read_progress(path)["steps"])))
         self.learner.restore(tensors, progress["steps"])
         self.iteration, self.steps_in_iteration = progress["iteration"], progress["steps_in_iteration"]
         self.before, self.judged = progress["seconds"], progress["judged"]

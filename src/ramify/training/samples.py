@@ -49,26 +49,25 @@ def make_samples(
 ) -> Samples:
     """The recorded positions of some games, in the order of the games' numbers."""
     parts = [game_samples(game, record, search, targets, players, owners) for record in sorted(records, key=_number)]
-    found = [part for part in parts if part is not None]
-    return join(found) if found else empty(game, players, owners)
+    return join([blank(game, 0, players, owners), *parts])
 
 
 def _number(record: GameRecord) -> int:
     return record.number
 
 
-def empty(game: Game, players: int, owners: bool) -> Samples:
-    """No positions at all."""
-    actions = (0, players, game.num_actions)
+def blank(game: Game, count: int, players: int, owners: bool) -> Samples:
+    """Room for so many positions: zeros."""
+    actions = (count, players, game.num_actions)
     return Samples(
-        np.zeros((0, *game.observation_shape), np.float32),
+        np.zeros((count, *game.observation_shape), np.float32),
         np.zeros(actions, np.float32),
         np.zeros(actions, np.bool_),
-        np.zeros((0, players), np.float32),
-        np.zeros(0, np.float32),
-        np.zeros((0, cells(game) if owners else 0), np.int8),
-        np.zeros(0, np.float32),
-        np.zeros(0, np.int64),
+        np.zeros((count, players), np.float32),
+        np.zeros(count, np.float32),
+        np.zeros((count, cells(game) if owners else 0), np.int8),
+        np.zeros(count, np.float32),
+        np.zeros(count, np.int64),
     )
 
 
@@ -81,23 +80,12 @@ def cells(game: Game) -> int:
 
 def game_samples(
     game: Game, record: GameRecord, search: SearchConfig, targets: TargetConfig, players: int, owners: bool
-) -> Samples | None:
-    """The recorded positions of one game; None where it has none."""
+) -> Samples:
+    """The recorded positions of one game."""
     states, rewards = replay(game, record)
     values = value_targets(record, rewards, targets, search.discount)
-    count = sum(move.found is not None for move in record.moves)
-    if not count:
-        return None
-    made = Samples(
-        np.empty((count, *game.observation_shape), np.float32),
-        np.zeros((count, players, game.num_actions), np.float32),
-        np.zeros((count, players, game.num_actions), np.bool_),
-        np.empty((count, players), np.float32),
-        np.empty(count, np.float32),
-        np.zeros((count, cells(game) if owners else 0), np.int8),
-        np.zeros(count, np.float32),
-        np.full(count, record.number, np.int64),
-    )
+    made = blank(game, sum(move.found is not None for move in record.moves), players, owners)
+    made.games[:] = record.number
     row = 0
     for number, (state, move) in enumerate(zip(states, record.moves, strict=False)):
         if move.found is None:

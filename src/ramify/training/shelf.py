@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from ramify.selfplay.records import DamagedShard, GameRecord, read_shard, shards
-
-logger = logging.getLogger("ramify")
+from ramify.selfplay.records import GameRecord, read_shards, shards
 
 
 class Shelf:
@@ -26,13 +23,7 @@ class Shelf:
 
     def fresh(self) -> list[GameRecord]:
         """The games of those shards; damaged ones are reported and left out."""
-        games: list[GameRecord] = []
-        for path in self.unread():
-            try:
-                games += read_shard(path)[1]
-            except (DamagedShard, OSError) as damage:
-                logger.warning("skipped: %s", damage)
-        return games
+        return [game for _, games in read_shards(self.unread()) for game in games]
 
 
 def missing(first: int, count: int, have: Iterable[int]) -> list[tuple[int, int]]:
