@@ -12,10 +12,10 @@ std::string card_list(unsigned hand) {
 }
 
 // Both entries of a part that has one per player, or raises InvalidInput.
-const Value::List& pair_of(const Value* part, const std::string& wanted) {
+const Value::List& pair_of(const Value* part, std::string_view wanted) {
   const auto* list = part ? std::get_if<Value::List>(&part->data) : nullptr;
   if (!list || list->size() != 2)
-    throw InvalidInput("goofspiel: " + wanted + (part ? ", not " + describe(*part) : ""));
+    throw InvalidInput("goofspiel: " + std::string(wanted) + (part ? ", not " + describe(*part) : ""));
   return *list;
 }
 

@@ -110,9 +110,9 @@ class Reader {
 
   Value show_cell(int cell) const { return Value::List{cell % recipe_.width, cell / recipe_.width}; }
 
-  static const Value::List& list(const std::string& name, const Value& given) {
+  static const Value::List& list(std::string_view name, const Value& given) {
     const auto* items = std::get_if<Value::List>(&given.data);
-    if (!items) fail(name, given, "a list");
+    if (!items) fail(std::string(name), given, "a list");
     return *items;
   }
 
