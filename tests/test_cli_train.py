@@ -38,6 +38,18 @@ def test_a_run_goes_on_and_is_kept_in_a_store(run, tmp_path):
         assert [metric.step for metric in store.metrics(only.id, "new_policy")] == [1, 2, 3]
 
 
+def test_a_run_that_comes_apart_has_failed(run, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    apart = ("optimizer.learning_rate=1e30", "optimizer.warmup_steps=0", "optimizer.clip=null")
+    code, _, err = run("train", "hex-5", *SMALL, "loop.iterations=3", *apart, "--store", "r.db", "--json")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "training has come apart" in err
+    from ramify.store import Store
+
+    with Store(tmp_path / "r.db") as store:
+        assert [only.status for only in store.runs()] == ["failed"]
+
+
 def test_settings_are_shown(run):
     _, out, _ = run("train", "hex-5", "seed=7", "--show")
     assert "seed: 7" in out

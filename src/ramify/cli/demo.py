@@ -13,7 +13,7 @@ import typer
 from ramify.cli import report
 from ramify.cli.arena import progress_bar
 from ramify.cli.common import fail, parse_settings, print_json
-from ramify.cli.train import CURVES, end_stopped, watcher
+from ramify.cli.train import CURVES, PROBLEMS, end_stopped, watcher
 
 if TYPE_CHECKING:
     from ramify.arena import Standings
@@ -65,7 +65,7 @@ def demo(
         path = write_report(config, folder, trained, rated, time.perf_counter() - started)
     except KeyboardInterrupt:
         end_stopped(folder)
-    except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
+    except PROBLEMS as error:
         fail(error)
     show(rated, path, time.perf_counter() - started, as_json=json)
 

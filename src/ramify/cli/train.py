@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ramify.training import Sink, Status, TrainConfig
 
+# What can go wrong with a run through no fault of this program: one line says it, no traceback.
+PROBLEMS = (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError)
 CURVES = {  # figures of iterations that people look at first
     "new_policy": "policy loss on new positions",
     "new_value": "value loss on new positions",
@@ -87,15 +89,15 @@ def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: b
     from ramify.training import network_file, read_metrics
     from ramify.training import train as train_run
 
-    with ExitStack() as stack:
-        try:
+    try:
+        with ExitStack() as stack:
             sinks = make_sinks(stack, config, folder, store, tensorboard)
             show = watcher(stack, folder, quiet=as_json)
             network = network_file(train_run(config, folder, sinks=sinks, show=show))
-        except KeyboardInterrupt:
-            end_stopped(folder)
-        except (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError) as error:
-            fail(error)
+    except KeyboardInterrupt:
+        end_stopped(folder)
+    except PROBLEMS as error:
+        fail(error)
     figures = list(read_metrics(folder / "metrics.jsonl", "iteration"))
     if as_json:
         print_json({"folder": str(folder), "network": str(network), **(figures or [{}])[-1]})
@@ -149,7 +151,7 @@ class RunInStore:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        stopped = kind is not None and issubclass(kind, KeyboardInterrupt | typer.Exit)
+        stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
         self.store.finish_run(self.name, "finished" if kind is None else "stopped" if stopped else "failed")
         self.store.close()
 
