@@ -129,6 +129,17 @@ class Group {
  public:
   explicit Group(int threads) : pool_(threads) {}
 
+  // Simulations that each search has left of so many, and of so many evaluations; none once it is proven.
+  static std::vector<std::int64_t> left(const nb::list& searches, std::int64_t simulations, std::optional<std::int64_t> evaluations) {
+    std::vector<std::int64_t> left;
+    for (const AnySearch* search : pointers(searches)) {
+      std::int64_t more = search->proven() ? 0 : simulations - search->simulations();
+      if (more > 0 && evaluations) more = std::min(more, *evaluations - search->stats().evaluations);
+      left.push_back(std::max<std::int64_t>(more, 0));
+    }
+    return left;
+  }
+
   // Rows collected by each search; afterwards all rows are written, search after search.
   std::vector<int> gather(const nb::list& searches, int leaves, const std::vector<std::int64_t>& simulations,
                           const nb::dict& batch) {
@@ -241,6 +252,8 @@ void bind_search(nb::module_& m) {
 
   nb::class_<Group>(m, "Group", "Threads that work on many searches at once.")
       .def(nb::init<int>(), "threads"_a)
+      .def_static("left", &Group::left, "searches"_a, "simulations"_a, "evaluations"_a = nb::none(),
+                  nb::sig("def left(searches: list[Search], simulations: int, evaluations: int | None = None) -> list[int]"))
       .def("gather", &Group::gather, "searches"_a, "leaves"_a, "simulations"_a, "batch"_a,
            nb::sig("def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], "
                    "batch: dict[str, Any]) -> list[int]"))

@@ -129,5 +129,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
         Onnx(tmp_path / "nothing.onnx")
     with pytest.raises(ValueError, match="threads is at least 1"):
         Onnx(b"", threads=0)
+    with pytest.raises(TypeError, match="a file, its bytes or a torch module, not Network"):
+        Onnx(rf.pretrained("hex-5"))
     with pytest.raises(ValueError, match="needs the observation's shape"):
         networks.onnx_bytes(__import__("torch").nn.Linear(1, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -65,6 +66,8 @@ class Onnx(Submitting):
             self._load(model)
 
     def _load(self, model: Any) -> None:
+        if not isinstance(model, str | os.PathLike | bytes | bytearray):
+            raise TypeError(f"a model is a file, its bytes or a torch module, not {type(model).__name__}")
         content = bytes(model) if isinstance(model, bytes | bytearray) else Path(model).read_bytes()
         session = self._open(content)
         shape = tuple(session.get_inputs()[0].shape[1:])

@@ -264,6 +264,12 @@ class Searcher:
         ahead = EARLY_CHUNK - stats["simulations"] % EARLY_CHUNK
         return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
 
+    def _left_of_all(self, searches: list[_core.Search], budget: Budget) -> list[int]:
+        """As ``_left``, for each; asked once for every batch, so it goes through the core where it can."""
+        if self.config.stop_early or budget.seconds() <= 0:
+            return [self._left(search, budget) for search in searches]
+        return _core.Group.left(searches, budget.config.simulations, budget.config.max_evaluations)
+
     def _batch(self, search: _core.Search, left: int) -> None:
         rows = search.collect(self.config.batch, left)
         if rows:
@@ -273,7 +279,7 @@ class Searcher:
 
     def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
         while True:
-            left = [self._left(search, budget) for search in searches]
+            left = self._left_of_all(searches, budget)
             if not any(left):
                 return
             if self._native is not None:
