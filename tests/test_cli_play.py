@@ -142,6 +142,21 @@ def test_against_another_program(played, arguments: list[str], move: str, answer
 
 
 @pytest.mark.parametrize(
+    ("manner", "reason"), [("dies", "out of stones"), ("illegal", "z9"), ("refuses", "not today"), ("occupied", "a1")]
+)
+def test_a_program_that_fails_ends_nothing(played, tmp_path: Path, manner: str, reason: str) -> None:
+    typed = f"A1\nb2\nagain\nsave {tmp_path / 'kept.json'}\nundo\nagain\nquit\n"
+    lines = played("hex", "--size", "4", "--against", f"htp:command={sys.executable} {FAKE_HTP} {manner}", typed=typed)
+    text = "\n".join(lines)
+    assert text.count("The opponent has failed: ") == 2  # after the move, and asked again
+    assert reason in text
+    assert "It is the opponent's turn: 'again' asks it once more." in text
+    assert "It is not the opponent's turn." in text
+    assert json.loads((tmp_path / "kept.json").read_text())["actions"] == ["a1"]
+    assert lines[-1].endswith("Good bye.")
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["nothing"], ["nothing"]),

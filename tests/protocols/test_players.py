@@ -119,7 +119,7 @@ def test_a_promotion_is_understood() -> None:
 @pytest.mark.parametrize(
     ("manner", "complaint"),
     [
-        ("dies", r"died when asked for 'bestmove' \(exit code 3\): a bad thing happened"),
+        ("dies", r"died: no 'bestmove' \(exit code 3\): a bad thing happened"),
         ("hangs", "hangs: no 'bestmove' in time"),
         ("babbles", "line without end"),
         ("illegal", "chose 'e2e5', which is not legal"),
@@ -198,7 +198,7 @@ def test_stockfish_mates_in_one() -> None:
 @pytest.mark.parametrize(
     ("manner", "complaint"),
     [
-        ("dies", r"died when asked for .*genmove.* \(exit code 1\): out of stones"),
+        ("dies", r"died: no answer to .*genmove.* \(exit code 1\): out of stones"),
         ("hangs", "hangs: no answer to 'genmove black' in time"),
         ("illegal", "chose 'z9', which is not legal"),
         ("occupied", "is not legal"),

@@ -51,6 +51,7 @@ def play(
     heat         how often the search looked at each move, on the board in Hex
     moves        every legal move
     undo         take your last move back
+    again        ask an opponent that has failed once more
     new          another game
     save FILE    write the game down
     help, quit   Ctrl-D and Ctrl-C end the game as well

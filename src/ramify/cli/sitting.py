@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from ramify.arena import Turn
-from ramify.cli.common import print_position
+from ramify.cli.common import explain, print_position
 from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.opponents import Opponent, action_of, fresh
 from ramify.cli.watch import colour, sides
@@ -25,9 +26,14 @@ heat         how often the search looked at each move
 moves        every legal move
 board        the position again
 undo         take your last move back
+again        ask an opponent that has failed once more
 new          another game
 save FILE    write the game down
 quit         or Ctrl-D, or Ctrl-C"""
+
+
+class OpponentError(Exception):
+    """The opponent has no answer, or none that can be played."""
 
 
 class Sitting:
@@ -46,6 +52,7 @@ class Sitting:
             "moves": self.moves,
             "board": self.show,
             "undo": self.undo,
+            "again": self.again,
             "new": self.new,
             "help": lambda: self.say(HELP),
         }
@@ -62,16 +69,26 @@ class Sitting:
         )
         self.show()
         try:
-            self.answer()
-            while self.read_line():
-                pass
+            going = self.safely(self.answer)
+            while going:
+                going = self.safely(self.read_line)
         except (EOFError, KeyboardInterrupt):
             self.console.print()
         self.say("Good bye.")
 
+    def safely(self, work: Callable[[], bool | None]) -> bool:
+        """Whether to go on. An opponent that fails ends nothing: the person decides what becomes of the game."""
+        try:
+            return work() is not False
+        except OpponentError as error:
+            self.say(f"The opponent has failed: {error}")
+            self.say("'again' asks it once more, 'undo' takes your last move back, 'save FILE' writes the game down.")
+            return True
+
     def read_line(self) -> bool:
         """One line of input; False to leave."""
-        line = input(f"{'over' if self.state.is_over else 'your move'}> ").strip()
+        mine = self.side in self.state.acting
+        line = input(f"{'over' if self.state.is_over else 'your move' if mine else 'opponent to move'}> ").strip()
         word, _, rest = line.partition(" ")
         if word in ("quit", "exit"):
             return False
@@ -89,6 +106,8 @@ class Sitting:
         """The person's action, and the opponent's."""
         if self.state.is_over:
             return self.say("The game is over: 'new' starts another one, 'undo' takes your last move back.")
+        if self.side not in self.state.acting:
+            return self.say("It is the opponent's turn: 'again' asks it once more.")
         action = self.find(name)
         if action is None:
             return self.say(f"{name!r} is no legal move here: 'moves' lists them, 'help' all commands.")
@@ -104,8 +123,9 @@ class Sitting:
         """The legal action of that name."""
         try:
             action = read_action(self.state, name, self.side)
-        except ValueError:
-            return None
+        except ValueError:  # F6 for f6, where only one is meant
+            alike = [a for a in self.legal() if self.state.action_name(a, self.side).lower() == name.lower()]
+            return alike[0] if len(alike) == 1 else None
         return action if action in self.legal() else None
 
     def answer(self) -> None:
@@ -122,7 +142,15 @@ class Sitting:
             self.say(self.ending())
 
     def opponent_chooses(self) -> tuple[int, str]:
-        return self.opponent.choose(Turn(self.state.copy(), 1 - self.side, len(self.states)))
+        turn = Turn(self.state.copy(), 1 - self.side, len(self.states))
+        try:
+            with self.console.status("thinking") if self.console.is_terminal else nullcontext():
+                action, remark = self.opponent.choose(turn)
+        except Exception as error:  # of a program, or a player, that somebody else has written
+            raise OpponentError(explain(error) or type(error).__name__) from error
+        if action not in self.state.legal_actions(1 - self.side):
+            raise OpponentError(f"it answers {action!r}, which is no legal move")
+        return action, remark
 
     def apply(self, chosen: dict[int, int]) -> None:
         """Play one action per acting player."""
@@ -143,6 +171,12 @@ class Sitting:
         del self.states[before[-1] + 1 :], self.turns[before[-1] :]
         self.advice = None
         return self.show()
+
+    def again(self) -> None:
+        """The opponent's turn, which it has not taken."""
+        if self.side in self.state.acting or self.state.is_over:
+            return self.say("It is not the opponent's turn.")
+        return self.answer()
 
     def new(self) -> None:
         self.games += 1

@@ -52,7 +52,7 @@ class EngineProcess:
         try:
             self._process.stdin.write(line.encode() + b"\n")
         except (OSError, ValueError):
-            raise self._died(f"when told {line[:60]!r}") from None
+            raise self._died(f"answer to {line[:60]!r}") from None
 
     def read_line(self, deadline: float, waiting_for: str) -> str:
         """The next line, without its end; EngineError if none comes before the deadline (of time.monotonic)."""
@@ -64,7 +64,7 @@ class EngineProcess:
             assert self._process.stdout is not None
             chunk = self._process.stdout.read(65536)
             if not chunk:
-                raise self._died(f"when asked for {waiting_for}")
+                raise self._died(waiting_for)
             self._buffer += chunk
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode("utf-8", "replace").rstrip("\r")
@@ -77,13 +77,15 @@ class EngineProcess:
     def ended(self) -> bool:
         return not self._finalizer.alive
 
-    def _died(self, when: str) -> EngineError:
+    def _died(self, missed: str) -> EngineError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE)
         self._errors.seek(0)
         said = " ".join(self._errors.read().decode("utf-8", "replace").split())[-STDERR_SHOWN:]
         code = self._process.returncode
-        return EngineError(f"the engine {self.command!r} died {when} (exit code {code}){': ' + said if said else ''}")
+        return EngineError(
+            f"the engine {self.command!r} died: no {missed} (exit code {code}){': ' + said if said else ''}"
+        )
 
 
 def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, errors: Any) -> None:
