@@ -41,6 +41,7 @@ def test_games_come_in_pairs_with_seats_exchanged(tictactoe: rf.Game) -> None:
 
 def test_who_is_named_first_does_not_matter(tictactoe: rf.Game) -> None:
     assert by_key(match(tictactoe, STRONG, WEAK, 20)) == by_key(match(tictactoe, WEAK, STRONG, 20))
+    assert by_key(match(tictactoe, STRONG.label, WEAK, 20)) == by_key(match(tictactoe, STRONG, WEAK.label, 20))
 
 
 def test_a_player_can_play_itself(tictactoe: rf.Game) -> None:

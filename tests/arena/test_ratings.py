@@ -146,6 +146,12 @@ def test_the_unbeaten_stay_finite_and_the_unconnected_are_refused_without_a_prio
     assert math.isfinite(rate({("a", "b"): (9, 0, 0), ("b", "a"): (9, 0, 0)}, advantage=True).advantage)
 
 
+@pytest.mark.parametrize("tally", [(-3, 0, 1), (1, 2), (math.nan, 0, 1), (math.inf, 0, 0)])
+def test_counts_that_cannot_be_are_refused(tally: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="games of a and b are wins, draws and losses, 0 or more each"):
+        rate({("a", "b"): tally})
+
+
 def test_everything_in_proportion() -> None:
     """Scaling, order and the anchor change what they should and nothing else."""
     rng = np.random.default_rng(5)

@@ -10,6 +10,7 @@ from ramify.arena.played import Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
 from ramify.arena.sequential import Sprt, SprtConfig, Verdict, sprt
+from ramify.arena.text import as_player
 from ramify.games import Game
 
 
@@ -27,8 +28,8 @@ class Gate:
 
 def gate(
     game: Game,
-    candidate: PlayerConfig,
-    champion: PlayerConfig,
+    candidate: PlayerConfig | str,
+    champion: PlayerConfig | str,
     *,
     test: SprtConfig | None = None,
     max_games: int = 400,
@@ -43,6 +44,7 @@ def gate(
     """
     test, conditions, pace = test or SprtConfig(), conditions or Conditions(), pace or Pace()
     results = results if results is not None else Memory()
+    candidate, champion = as_player(candidate), as_player(champion)
     if candidate.identity == champion.identity:
         raise ValueError(f"{candidate.label} and {champion.label} are the same player: they play alike")
     wanted = fixtures(game, [(candidate, champion)], max_games, conditions)

@@ -13,6 +13,7 @@ from ramify.arena.played import Fixture, Limits, Played, plain_params
 from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
 from ramify.arena.seeds import derive
+from ramify.arena.text import as_player
 from ramify.games import Game
 
 
@@ -69,6 +70,12 @@ class Interrupted(KeyboardInterrupt):
         self.played, self.wanted = played, wanted
 
 
+def check_pairs(games: int) -> None:
+    """Raise a ValueError unless so many games come in pairs."""
+    if games < 2 or games % 2:
+        raise ValueError(f"games come in pairs, one with each player first: an even number, not {games}")
+
+
 def fixtures(
     game: Game, pairings: Iterable[tuple[PlayerConfig, PlayerConfig]], games: int, conditions: Conditions
 ) -> list[Fixture]:
@@ -76,8 +83,7 @@ def fixtures(
 
     Games of pairing (a, b) are those of (b, a), too. They are ordered so that pairings come on evenly.
     """
-    if games < 2 or games % 2:
-        raise ValueError(f"games come in pairs, one with each player first: an even number, not {games}")
+    check_pairs(games)
     params, limits = plain_params(game), conditions.limits
     openings = conditions.openings.take(game, games // 2, conditions.seed)
     pairs = [(first.identity, second.identity) for first, second in pairings]
@@ -153,8 +159,8 @@ def play_missing(
 
 def match(
     game: Game,
-    first: PlayerConfig,
-    second: PlayerConfig,
+    first: PlayerConfig | str,
+    second: PlayerConfig | str,
     games: int = 100,
     *,
     conditions: Conditions | None = None,
@@ -163,5 +169,6 @@ def match(
     watch: Watch | None = None,
 ) -> list[Played]:
     """Games between two players, half of them with each player first, in pairs with equal openings."""
-    wanted = fixtures(game, [(first, second)], games, conditions or Conditions())
-    return play(game, [first, second], wanted, results=results, pace=pace, watch=watch)
+    pair = as_player(first), as_player(second)
+    wanted = fixtures(game, [pair], games, conditions or Conditions())
+    return play(game, pair, wanted, results=results, pace=pace, watch=watch)

@@ -52,7 +52,8 @@ class Player(Protocol):
 
 
 class PlayerConfig(Settings):
-    """Everything a kind of player can be told. Subclasses are registered with ``register_player``."""
+    """Everything a kind of player can be told. A kind is a subclass with a field ``kind`` and a method ``open(game)``,
+    which gives the ``Player``; ``register_player`` makes it known."""
 
     what: ClassVar[str] = "player"
     kind: str

@@ -180,6 +180,9 @@ def _check(players: list[Hashable], counts: Counts, anchor: Hashable | None, pri
         raise ValueError("there are no games to rate")
     if anchor not in players:
         raise ValueError(f"the anchor {anchor!r} has played no games; there are {', '.join(map(str, players))}")
+    for (first, second), tally in counts.items():
+        if len(tally) != 3 or not all(number >= 0 and math.isfinite(number) for number in tally):
+            raise ValueError(f"games of {first} and {second} are wins, draws and losses, 0 or more each, not {tally}")
     if not (prior >= 0 and math.isfinite(prior)):
         raise ValueError(f"a prior is a number of virtual draws, 0 or more, not {prior}")
     if not 0 < confidence < 1:

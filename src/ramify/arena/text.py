@@ -9,6 +9,11 @@ from ramify.arena.player import PlayerConfig, player_config, player_kinds
 from ramify.search.settings import SettingsError, read_value
 
 
+def as_player(player: PlayerConfig | str) -> PlayerConfig:
+    """A player as it is, or from its text."""
+    return player if isinstance(player, PlayerConfig) else read_player(player)
+
+
 def read_player(text: str) -> PlayerConfig:
     """A player from its kind and, behind a colon, settings separated by commas. ``config.label`` is such a text.
 

@@ -12,19 +12,20 @@ from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig, player_config, player_kinds
 from ramify.arena.ratings import Counts, Ratings, count, rate
 from ramify.arena.results import Results
+from ramify.arena.text import as_player
 from ramify.games import Game
 
 Pairing = tuple[PlayerConfig, PlayerConfig]
 
 
-def round_robin(players: Sequence[PlayerConfig]) -> list[Pairing]:
+def round_robin(players: Sequence[PlayerConfig | str]) -> list[Pairing]:
     """Everybody against everybody."""
-    return list(itertools.combinations(players, 2))
+    return list(itertools.combinations(map(as_player, players), 2))
 
 
-def gauntlet(player: PlayerConfig, others: Sequence[PlayerConfig]) -> list[Pairing]:
+def gauntlet(player: PlayerConfig | str, others: Sequence[PlayerConfig | str]) -> list[Pairing]:
     """One player against each of the others."""
-    return [(player, other) for other in others]
+    return [(as_player(player), as_player(other)) for other in others]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,26 @@
+"""The examples of docs/python.md run as they are printed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs/python.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("number", "last"), [(0, "stronger"), (1, "20"), (2, "4")])
+def test_an_example_runs(number: int, last: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch" if number == 2 else "sqlalchemy")
+    command = [sys.executable, "-c", EXAMPLES[number]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == last
+
+
+def test_every_example_is_tested() -> None:
+    assert len(EXAMPLES) == 3
