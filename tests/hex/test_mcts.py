@@ -208,6 +208,16 @@ def test_value_propagation_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert len(caplog.records) == 1
 
 
+def test_shipped_networks_go_by_their_names() -> None:
+    pytest.importorskip("torch")
+    state = after(5, (1, 1))
+    named = SimpleModelInference("hex-5", "cpu").simple_infer(state.get_board_tensor())
+    given = SimpleModelInference(rf.pretrained("hex-5", "cpu")).simple_infer(state.get_board_tensor())
+    np.testing.assert_allclose(named[0], given[0], atol=1e-5)
+    with pytest.raises(ValueError, match="did you mean 'hex-5'"):
+        NeuralMCTS("hx-5")
+
+
 def test_models_of_every_kind_give_the_same_answer(tmp_path) -> None:
     pytest.importorskip("torch")
     import torch
@@ -247,7 +257,7 @@ def test_what_is_no_model_or_position_is_named() -> None:
         SimpleModelInference(rf.evaluators.Rollout()).simple_infer(after(3).get_board_tensor())
     with pytest.raises(ValueError, match=r"\[3, size, size\], not \[2, 3, 3\]"):
         SimpleModelInference(fixed()).simple_infer(np.zeros((2, 3, 3)))
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ValueError, match="there is no network 'no such file': no such file"):
         SimpleModelInference("no such file")
     over = after(2, (0, 0), (0, 1), (1, 0))
     with pytest.raises(rf.IllegalAction, match="over"):

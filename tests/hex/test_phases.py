@@ -225,7 +225,7 @@ def test_without_a_network_random_games_judge(tmp_path) -> None:
     evaluator, name = evaluator_for(rf.make("hex", size=4))
     assert (type(evaluator).__name__, name) == ("Rollout", "random games")
     assert evaluator_for(rf.make("tictactoe"))[1] == evaluator_for(rf.make("hex", size=11), "rollout")[1] == name
-    with pytest.raises(ValueError, match="no file 'hex-99'"):
+    with pytest.raises(ValueError, match="no network 'hex-99': no such file"):
         evaluator_for(rf.make("hex", size=4), "hex-99")
     pytest.importorskip("torch")
     rf.networks.save(tmp_path / "net", rf.networks.make(rf.make("hex", size=5), "1x8"))

@@ -155,7 +155,12 @@ def test_whole_games_are_played_to_the_end(client: Client) -> None:
 
 
 def test_mistakes_on_the_command_line_are_one_line() -> None:
-    for arguments, word in ((["--network", "nothing"], "nothing"), (["--seconds", "-1"], "seconds")):
+    mistakes = (
+        (["--network", "nothing"], "nothing"),
+        (["--network", __file__], "no network"),
+        (["--seconds", "-1"], "seconds"),
+    )
+    for arguments, word in mistakes:
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, input="")
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         assert word in done.stderr

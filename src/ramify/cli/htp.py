@@ -48,7 +48,7 @@ def htp(
     try:
         settings = HtpSettings(simulations=limit, seconds=seconds, allow_swap=swap, seed=seed)
         engine = HtpEngine(size, settings, network, __version__)
-    except (ValueError, ImportError) as error:
+    except (ValueError, ImportError, OSError) as error:
         fail(error)
 
     def write(text: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.arena.network_files import network_file
 from ramify.evaluators import Rollout
 from ramify.games import Game, State, make
 from ramify.search.batch import Evaluator, NativeEvaluator, batch_of, split
@@ -19,7 +20,7 @@ ROLLOUTS = 1  # random games behind a value where there is no network
 
 
 class SimpleModelInference:
-    """A model of Hex from a file of ``ramify.networks.save``, a torch module or an evaluator."""
+    """A model of Hex: a file of ``ramify.networks.save``, the name of a shipped one, a torch module or an evaluator."""
 
     def __init__(self, model: Any, device: str | None = None) -> None:
         self.evaluator: Evaluator | NativeEvaluator = _evaluator_of(model, device)
@@ -50,13 +51,14 @@ def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator
         network: Evaluator = importlib.import_module("ramify.networks").Network(model, device)
         return network
     raise TypeError(
-        f"a model is a file of ramify.networks.save, a torch module or an evaluator, not {type(model).__name__}"
+        f"a model is a file of ramify.networks.save, the name of a shipped network, a torch module or an evaluator, "
+        f"not {type(model).__name__}"
     )
 
 
-def _from_file(path: str | os.PathLike[str], game: Game | None, device: str | None) -> Evaluator:
+def _from_file(name: str | os.PathLike[str], game: Game | None, device: str | None) -> Evaluator:
     networks = importlib.import_module("ramify.networks")
-    evaluator: Evaluator = networks.Network(networks.load(path, game), device)
+    evaluator: Evaluator = networks.Network(networks.load(network_file(os.fspath(name)), game), device)
     return evaluator
 
 
@@ -69,16 +71,10 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
     rollouts = Rollout(ROLLOUTS), "random games"
     if network == "rollout" or (network is None and find_spec("torch") is None):
         return rollouts
-    if network is not None and (Path(network).exists() or Path(network + ".safetensors").exists()):
+    if network is not None:
         return _from_file(network, game, None), Path(network).stem
-    pretrained = importlib.import_module("ramify.networks.pretrained")
-    if network is None:
-        found = pretrained.for_game(game)
-        return rollouts if found is None else (_from_file(found.file, game, None), found.name)
-    try:
-        return _from_file(pretrained.find(network).file, game, None), network
-    except ValueError as error:
-        raise ValueError(f"there is no file {network!r}, and {error}") from None
+    found = importlib.import_module("ramify.networks.pretrained").for_game(game)
+    return rollouts if found is None else (_from_file(found.file, game, None), found.name)
 
 
 def state_of_tensor(board_tensor: Any) -> State:

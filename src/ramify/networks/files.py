@@ -64,7 +64,7 @@ def save(path: str | os.PathLike[str], module: GameNetwork) -> Path:
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     """Description and weights of a file."""
-    file = weights_path(path)
+    file = Path(path) if Path(path).is_file() else weights_path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no network {file}")
     try:
