@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -153,6 +154,15 @@ def test_ctrl_c_while_commands_load_is_one_line(run, monkeypatch: pytest.MonkeyP
     monkeypatch.delitem(sys.modules, "ramify.cli.app")
     monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
     assert run("games") == (130, "", "ramify: stopped\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    for command in ("games", "games --json", "doctor"):
+        with Path("/dev/full").open("w") as full:
+            arguments = [sys.executable, "-m", "ramify", *command.split()]
+            done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr) == (2, "ramify: No space left on device\n")
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

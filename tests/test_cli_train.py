@@ -94,6 +94,15 @@ def test_the_demo_trains_rates_and_reports(run, tmp_path):
     assert code == 0, err
 
 
+def test_mistakes_of_the_demo_are_told_before_it_trains(run, tmp_path):
+    assert run("demo", "--games", "3")[::2] == (
+        2,
+        "ramify: games come in pairs, one with each player first: an even number, not 3\n",
+    )
+    assert run("demo", "nonsense")[::2] == (2, "ramify: settings are written key=value, not 'nonsense'\n")
+    assert not (tmp_path / "runs").exists()
+
+
 def test_export_writes_a_model_that_answers(run, tmp_path):
     pytest.importorskip("onnxruntime")
     code, out, err = run("export", "hex-5", "net.onnx", "--set", "size=4")
@@ -102,6 +111,7 @@ def test_export_writes_a_model_that_answers(run, tmp_path):
     result = rf.search(rf.make("hex", size=4).initial_state(), rf.evaluators.Onnx("net.onnx"), simulations=3)
     assert result.visits.sum() == 2
     assert run("export", "hex-55", "x.onnx")[0] == 2
+    assert "is a folder" in run("export", "hex-5", ".")[2]
 
 
 def test_curves():

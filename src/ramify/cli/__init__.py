@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -13,8 +15,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from ramify.cli.app import app  # may take a second, in which Ctrl-C may come too
 
         status = app(args=arguments, prog_name="ramify", standalone_mode=False)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         stop()
+    except OSError as error:  # mostly output that cannot be written: a full disk, a pipe that nobody reads
+        drop_output()
+        if not isinstance(error, BrokenPipeError):
+            named = f": {error.filename}" if error.filename else ""
+            print(f"ramify: {error.strerror or error}{named}", file=sys.stderr)
+        sys.exit(141 if isinstance(error, BrokenPipeError) else 2)
     except Exception as error:
         # What typer raises for Ctrl-C, and for a wrong command or option; its classes have moved between versions.
         if type(error).__name__ == "Abort":
@@ -25,6 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"ramify: {' '.join(message().split())}", file=sys.stderr)
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def drop_output() -> None:
+    """Whatever is still to be written goes nowhere: at exit Python would try again, and complain."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def stop() -> NoReturn:

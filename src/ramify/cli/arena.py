@@ -76,8 +76,13 @@ def read_openings(text: str) -> str | list[str]:
     """Openings as typed: a kind, or a file."""
     path = Path(text)
     if not path.is_file():
+        if path.suffix or path.name != text:
+            raise ValueError(f"there is no file {text!r} with openings")
         return text
-    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except UnicodeDecodeError:
+        raise ValueError(f"{text!r} is no file with openings: it is no text") from None
     return [line for line in lines if line and not line.startswith("#")]
 
 

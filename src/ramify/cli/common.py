@@ -25,6 +25,8 @@ REDRAW = 0.25  # seconds between two pictures of a panel
 
 def fail(problem: str | Exception) -> NoReturn:
     """End the command: one line on stderr, exit code 2."""
+    if isinstance(problem, typer.Exit):  # something inside has failed, and said so
+        raise problem
     message = explain(problem) if isinstance(problem, Exception) else problem
     print(f"ramify: {' '.join(message.split())}", file=sys.stderr)
     raise typer.Exit(2)

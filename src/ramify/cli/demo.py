@@ -57,8 +57,10 @@ def demo(
     """
     started = time.perf_counter()
     try:
+        from ramify.arena.matches import check_pairs
         from ramify.training import load_config
 
+        check_pairs(games)
         config = load_config(PRESET, parse_settings(settings or []))
         trained = train_with_panel(config, folder, quiet=json)
         rated = rate(config, folder, trained, games, simulations, quiet=json)

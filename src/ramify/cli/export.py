@@ -29,6 +29,8 @@ def export(
     ramify export runs/hex-5/checkpoints/000007/network.safetensors net.onnx
     ramify export hex-11 nine.onnx --set size=9
     """
+    if file.is_dir():
+        fail(f"{file} is a folder: name the file to write, such as net.onnx")
     try:
         import ramify.networks as networks
         from ramify.arena.network_files import network_facts, network_file
