@@ -126,7 +126,7 @@ class Search final : public AnySearch {
     NodeId node;
     std::vector<Step> path;
   };
-  enum class Arrival { kLeaf, kDone, kCollision };
+  enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
   // What one thread needs to descend; nothing here is shared.
   struct alignas(64) Worker {

@@ -184,10 +184,10 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
     const Rewards rewards = dynamics_.apply(worker.cursor, turn.joint);
     NodeId child = turn.child;
     if (!child && !(child = link(worker, node, turn.edge, rewards))) {
-      cancel_step(worker.path.back());  // no room: as if this edge had not been chosen
-      worker.path.pop_back();
+      cancel_path(worker.path);
+      worker.path.clear();
       ++worker.stats.full;
-      return Arrival::kDone;
+      return Arrival::kNoRoom;
     }
     bool stop = false;
     const Arrival arrival = enter(worker, child, turn.before, stop);
@@ -201,7 +201,9 @@ template <class D>
 typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker) {
   bool claimed = false;
   try {
-    const Arrival arrival = descend(worker);
+    Arrival arrival;
+    do arrival = descend(worker);  // once more if another thread took the last room: from now on along what there is
+    while (arrival == Arrival::kNoRoom);
     claimed = arrival == Arrival::kLeaf;
     if (claimed) prepare(worker, graph_.node(worker.node));
     return arrival;
