@@ -70,10 +70,25 @@ def test_settings_are_shown(run):
         (["hex-5", "nonsense"], "key=value"),
     ],
 )
-def test_mistakes_are_one_line(run, words, message):
+def test_mistakes_are_one_line(run, tmp_path, words, message):
     code, out, err = run("train", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_store_that_is_none_is_told_before_a_folder_is_made(run, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    (tmp_path / "r.db").write_text("no database, but a text of some length")
+    code, _, err = run("train", "hex-5", *SMALL, "--store", "r.db")
+    assert (code, err.count("\n")) == (2, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+def test_a_file_is_no_folder_for_a_run(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = run("train", "hex-5", *SMALL, "--folder", "file")
+    assert (code, err) == (2, "ramify: a run cannot be kept in file: file is not a folder\n")
 
 
 def test_the_demo_trains_rates_and_reports(run, tmp_path):

@@ -19,7 +19,7 @@ from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
 from ramify.training.checkpoints import LEARNER
 from ramify.training.overlap import load_lot
-from ramify.training.run import Training, claim
+from ramify.training.run import Training
 from tests.training.helpers import losses, tiny
 
 
@@ -112,12 +112,41 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path):
 
 
 def test_a_folder_without_work_takes_other_settings(tmp_path):
-    claim(tiny(), tmp_path)
-    Training(tiny(), tmp_path).metrics.close()  # a fresh network, and nothing else
+    training = Training(tiny(), tmp_path)
+    training.begin()  # a fresh network, and nothing else
+    training.metrics.close()
     train(tiny(search__simulations=9, network="mlp:1x8", loop__iterations=1), tmp_path)
     assert len(checkpoints(tmp_path / "checkpoints")) == 2
     with pytest.raises(ValueError, match="other settings of network, search"):
         train(tiny(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"start": "nothing.safetensors"},
+        {"params": {"size": 7}},
+        {"sources": [{"folder": "nowhere", "weight": 1}]},
+    ],
+)
+def test_a_run_that_is_refused_leaves_nothing(tmp_path, changes):
+    with pytest.raises((ValueError, OSError)):
+        train(tiny(**changes), tmp_path / "runs" / "first")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_that_cannot_be_made_are_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    for folder in (tmp_path / "file", tmp_path / "file" / "runs" / "first"):
+        with pytest.raises(OSError, match=rf"^a run cannot be kept in {folder}: {tmp_path}/file is not a folder$"):
+            train(tiny(), folder)
+    with pytest.raises(OSError, match=r"^a run cannot be kept in .*x: file name too long$"):
+        train(tiny(), tmp_path / ("x" * 300))
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(
+        OSError, match=rf"^a run cannot be kept in {tmp_path}/new: nothing may be written to {tmp_path}$"
+    ):
+        train(tiny(), tmp_path / "new")
 
 
 def test_other_records_are_learnt_from_too(unbroken, tmp_path):

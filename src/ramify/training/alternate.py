@@ -9,7 +9,7 @@ from ramify.networks import network_id
 from ramify.selfplay.records import GameRecord, recover
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
-from ramify.training.run import Training, game_figures, make_evaluator, rollout_search, self_play, speed
+from ramify.training.run import Training, game_figures, rollout_search, self_play, speed
 from ramify.training.shelf import Shelf, missing
 
 Games = dict[int, GameRecord]  # by number
@@ -17,8 +17,8 @@ Games = dict[int, GameRecord]  # by number
 
 def take_turns(training: Training) -> None:
     """Iterations until the run is over."""
-    config, loop = training.config, training.config.loop
-    evaluator = make_evaluator(config, training.learner.playing, training.device)
+    loop = training.config.loop
+    evaluator = training.evaluator
     recover(training.games_folder)
     shelf = Shelf(training.games_folder)
     games = {game.number: game for game in shelf.fresh()}  # not learnt from yet

@@ -149,6 +149,8 @@ class TrainConfig(Settings):
             raise ValueError('target policy="average" needs search selection="regret" or "exp3"')
         if self.loop.exact and self.loop.overlap:
             raise ValueError("with overlap games depend on when a checkpoint comes: exact runs take turns")
+        if self.loop.exact and self.loop.evaluator == "torch":
+            raise ValueError("torch rounds by a row's place in its batch: an exact run needs evaluator=onnx")
         if self.loop.rollout_iterations and self.loop.overlap:
             raise ValueError("rollout_iterations need iterations: not with overlap")
         return self

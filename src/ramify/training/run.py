@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -23,8 +22,9 @@ from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
-from ramify.training.checkpoints import checkpoints, latest, read_checkpoint, read_progress, write_checkpoint
+from ramify.training.checkpoints import latest, read_checkpoint, read_progress, write_checkpoint
 from ramify.training.config import TrainConfig
+from ramify.training.folder import claim, refuse_other_settings, usable
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink
 from ramify.training.presets import as_yaml, load_config
@@ -34,14 +34,6 @@ from ramify.training.samples import Samples, make_samples
 logger = logging.getLogger("ramify")
 
 JUDGED = 2048  # newest positions on which a network is judged before it learns from them
-COUNTED = (
-    "games",
-    "batch",
-    "reuse",
-    "exact",
-    "rollout_iterations",
-    "rollout_simulations",
-)  # of loop: what iterations are made of
 FLUSH_STEPS = 50  # steps between two looks at the losses, which lie on the device
 
 
@@ -66,10 +58,10 @@ Show = Callable[[Status], None]
 class Training:
     """One run: its network, positions, figures and checkpoints. ``train`` makes it go."""
 
-    def __init__(
-        self, config: TrainConfig, folder: Path, sinks: tuple[Sink, ...] = (), show: Show | None = None
-    ) -> None:
-        self.config, self.folder, self._show = config, folder, show
+    def __init__(self, config: TrainConfig, folder: Path) -> None:
+        """Everything that can be refused is made here; the folder is not touched before ``begin``."""
+        self.config, self.folder = config, folder
+        self._show: Show | None = None
         self.device = torch.device(config.loop.device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.game = make_game(config.game, **config.params)
         if self.device.type == "cpu":
@@ -85,13 +77,27 @@ class Training:
         self.started = time.perf_counter()
         self.status = Status(iterations=config.loop.iterations)
         self.judged: dict[str, float] = {}  # of this iteration, before it was trained on
-        self._restore()
-        self.metrics = Metrics(folder / "metrics.jsonl", sinks, self.learner.steps, self.iteration)
         self._waiting: list[tuple[int, float, dict[str, torch.Tensor]]] = []
+        self.evaluator: Any = None if self.overlap else make_evaluator(config, self.learner.playing, self.device)
+
+    def begin(self, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> None:
+        """Go on with what is in the folder, or write there what a run starts from."""
+        claim(self.config, self.folder)
+        self._show = show
+        self._restore()
+        self.metrics = Metrics(self.folder / "metrics.jsonl", sinks, self.learner.steps, self.iteration)
         if self.learner.steps == 0 and self.iteration == 0:
             self.checkpoint()
 
-    # Where things are.
+    # Where things are, and what is so.
+
+    @property
+    def overlap(self) -> bool:
+        """Whether games are played in a process of their own."""
+        loop = self.config.loop
+        if loop.overlap is None:
+            return self.device.type == "cuda" and not loop.exact and not loop.rollout_iterations
+        return loop.overlap
 
     @property
     def games_folder(self) -> Path:
@@ -251,8 +257,6 @@ def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.devic
         from ramify.evaluators.onnx import Onnx
 
         return Onnx(module, threads=loop.threads)
-    if loop.exact:
-        raise ValueError("torch rounds by a row's place in its batch: an exact run needs evaluator=onnx")
     return Network(module, device, threads=loop.threads, compile=loop.compile and device.type == "cuda")
 
 
@@ -325,6 +329,34 @@ def _commit() -> str:
     return found.stdout.strip() or "unknown"
 
 
+def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathLike[str]) -> Training:
+    """A run that can begin, or an error that says why it cannot: nothing has been written until then."""
+    chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
+    place = Path(folder)
+    usable(place)
+    refuse_other_settings(chosen, place)
+    return Training(chosen, place)
+
+
+def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> Path:
+    """Train until the run is over; the folder of the last checkpoint."""
+    from ramify.training.alternate import take_turns
+    from ramify.training.overlap import play_meanwhile
+
+    training.begin(sinks, show)
+    try:
+        (play_meanwhile if training.overlap else take_turns)(training)
+    except KeyboardInterrupt:
+        training.flush_steps()
+        training.checkpoint(partial=True)
+        raise
+    finally:
+        training.metrics.close()
+    found = latest(training.folder / "checkpoints")
+    assert found is not None
+    return found
+
+
 def train(
     config: TrainConfig | str | os.PathLike[str],
     folder: str | os.PathLike[str],
@@ -337,51 +369,4 @@ def train(
     Ctrl-C ends a run with everything kept: the same call goes on where it was. A folder belongs to one config: another
     one is an error, except for what ``loop`` says of how long and with what.
     """
-    from ramify.training.alternate import take_turns
-    from ramify.training.overlap import play_meanwhile
-
-    chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
-    place = Path(folder)
-    claim(chosen, place)
-    training = Training(chosen, place, sinks, show)
-    loop = chosen.loop
-    overlap = loop.overlap
-    if overlap is None:
-        overlap = training.device.type == "cuda" and not loop.exact and not loop.rollout_iterations
-    try:
-        (play_meanwhile if overlap else take_turns)(training)
-    except KeyboardInterrupt:
-        training.flush_steps()
-        training.checkpoint(partial=True)
-        raise
-    finally:
-        training.metrics.close()
-    found = latest(place / "checkpoints")
-    assert found is not None
-    return found
-
-
-def has_work(folder: Path) -> bool:
-    """Whether a run has left anything that other settings would spoil."""
-    trained = [path for name in ("checkpoints", "partial") for path in checkpoints(folder / name) if int(path.name)]
-    return bool(trained) or any((folder / "games").glob("*"))
-
-
-def claim(config: TrainConfig, folder: Path) -> None:
-    """Write the config into the run's folder, or find that it is the one of the run there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "config.yaml"
-    if file.exists() and has_work(folder):
-        known = load_config(file)
-        groups = [name for name in TrainConfig.model_fields if name != "loop"]
-        differing = [name for name in groups if getattr(known, name) != getattr(config, name)]
-        differing += [f"loop.{name}" for name in COUNTED if getattr(known.loop, name) != getattr(config.loop, name)]
-        if differing:
-            raise ValueError(
-                f"{folder} has a run with other settings of {', '.join(differing)}: "
-                "give the same ones to go on with it, or another folder"
-            )
-    elif file.exists():  # it came no further than its fresh network
-        for name in ("checkpoints", "partial"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-    file.write_text(as_yaml(config), encoding="utf-8")
+    return go_on(prepare(config, folder), sinks, show)
