@@ -111,6 +111,7 @@ def trained_network(config: TrainConfig, folder: Path, store: Path | None, tenso
     """Train; the last network. What is refused is refused before anything is written."""
     from ramify.training import network_file
     from ramify.training import tensorboard as make_tensorboard
+    from ramify.training.folder import held
     from ramify.training.run import go_on, prepare
 
     sinks: list[Sink] = []
@@ -118,10 +119,13 @@ def trained_network(config: TrainConfig, folder: Path, store: Path | None, tenso
         training = prepare(config, folder)
         if tensorboard:
             sinks.append(make_tensorboard(folder / "tensorboard"))
+        kept = None
         if store is not None:
             from ramify.store import Store
 
             kept = stack.enter_context(Store(store))
+        stack.enter_context(held(folder))
+        if kept is not None:  # not before: a run that another process is busy with has not failed
             sinks.append(stack.enter_context(RunInStore(kept, config, folder)))
         return network_file(go_on(training, tuple(sinks), watcher(stack, folder, quiet=quiet)))
 

@@ -1,16 +1,25 @@
-"""The folder of a run: whether one can be there, and whose it is."""
+"""The folder of a run: whether one can be there, whose it is, and that one process works in it at a time."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from ramify.search.files import write_atomically
 from ramify.training.checkpoints import checkpoints
 from ramify.training.config import TrainConfig
 from ramify.training.presets import as_yaml, load_config
 
+try:
+    import fcntl
+except ImportError:  # not on this system: nobody is kept out there
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = "run.lock"
 COUNTED = (
     "games",
     "batch",
@@ -33,12 +42,54 @@ def usable(folder: Path) -> None:
         raise OSError(f"a run cannot be kept in {folder}: nothing may be written to {there}")
 
 
-def make(folder: Path) -> None:
-    """Make the folder, if it is not there."""
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in the folder, which is made; a RuntimeError if one does already.
+
+    The system lets go of the lock when the process ends, however it ends, so that nothing is left to clear away. The
+    processes that a run starts do not inherit it: what they still write after a trainer was killed is kept apart.
+    """
+    with _opened(folder) as file:
+        if not _locked(file):
+            file.seek(0)
+            process = file.read().strip()
+            who = f"process {process}" if process else "another process"
+            raise RuntimeError(f"{who} is training in {folder} already: wait for it, stop it, or give another folder")
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+def refuse_held(folder: Path) -> None:
+    """Raise as ``held`` does, before there is anything to hold; makes nothing."""
+    if (folder / LOCK).exists():
+        with held(folder):
+            pass
+
+
+def _opened(folder: Path) -> IO[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        return (folder / LOCK).open("a+", encoding="utf-8")  # a: the number in it is the holder's
     except OSError as error:
         raise _unusable(folder, error) from None
+
+
+def _locked(file: IO[str]) -> bool:
+    """Whether nobody else has the lock; this process has it then, where there are locks."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 def _exists(place: Path) -> bool:
@@ -79,7 +130,6 @@ def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
 def claim(config: TrainConfig, folder: Path) -> None:
     """Write the config into the run's folder, or find that it is the one of the run there."""
     refuse_other_settings(config, folder)
-    make(folder)
     file = folder / "config.yaml"
     if file.exists() and not has_work(folder):  # it came no further than its fresh network
         for name in ("checkpoints", "partial"):

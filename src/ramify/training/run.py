@@ -24,7 +24,7 @@ from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_checkpoint, read_progress, write_checkpoint
 from ramify.training.config import TrainConfig
-from ramify.training.folder import claim, refuse_other_settings, usable
+from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink
 from ramify.training.presets import as_yaml, load_config
@@ -334,12 +334,13 @@ def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathL
     chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
     place = Path(folder)
     usable(place)
+    refuse_held(place)
     refuse_other_settings(chosen, place)
     return Training(chosen, place)
 
 
 def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> Path:
-    """Train until the run is over; the folder of the last checkpoint."""
+    """Train until the run is over; the folder of the last checkpoint. The caller holds the run's folder."""
     from ramify.training.alternate import take_turns
     from ramify.training.overlap import play_meanwhile
 
@@ -367,6 +368,8 @@ def train(
     """Train, or go on with a run that was stopped, in a folder; returns the folder of the last checkpoint.
 
     Ctrl-C ends a run with everything kept: the same call goes on where it was. A folder belongs to one config: another
-    one is an error, except for what ``loop`` says of how long and with what.
+    one is an error, except for what ``loop`` says of how long and with what. So is one in which a process trains now.
     """
-    return go_on(prepare(config, folder), sinks, show)
+    training = prepare(config, folder)
+    with held(training.folder):
+        return go_on(training, sinks, show)
