@@ -22,7 +22,7 @@ from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
-from ramify.training.checkpoints import latest, read_checkpoint, read_progress, write_checkpoint
+from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
 from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
 from ramify.training.learner import Learner
@@ -234,10 +234,10 @@ class Training:
 
     def _restore(self) -> None:
         """Go on from the newest checkpoint, if there is one."""
-        found = [path for name in ("checkpoints", "partial") if (path := latest(self.folder / name)) is not None]
-        if not found:
+        found = read_newest([self.folder / "checkpoints", self.folder / "partial"])
+        if found is None:
             return
-        tensors, progress = read_checkpoint(max(found, key=lambda path: int(read_progress(path)["steps"])))
+        tensors, progress = found
         self.learner.restore(tensors, progress["steps"])
         self.iteration, self.steps_in_iteration = progress["iteration"], progress["steps_in_iteration"]
         self.before, self.judged = progress["seconds"], progress["judged"]
