@@ -126,19 +126,24 @@ def test_curves():
     assert sparkline(list(range(1000)))[0] == "▁"
 
 
-def test_the_panel_is_drawn():
+def drawn(status) -> str:
     from pathlib import Path
 
     from rich.console import Console
 
     from ramify.cli.train import picture
+
+    console = Console(width=100, file=io.StringIO())
+    console.print(picture(status, Path("runs/x")))
+    return console.file.getvalue()
+
+
+def test_the_panel_is_drawn():
     from ramify.training import Status
 
     line = {"step": 1.0, "new_policy": 2.0, "new_value": 0.5, "new_top1": 0.1, "game_length": 9.0}
     status = Status("training", 2, 4, 30, 0.5, 0.5, 10.0, {"policy": 1.5, "total": 2.5}, [line, {**line, "step": 2.0}])
-    console = Console(width=100, file=io.StringIO())
-    console.print(picture(status, Path("runs/x")))
-    text = console.file.getvalue()
+    text = drawn(status)
     for part in (
         "runs/x",
         "2 of 4, step 30: training",
@@ -147,3 +152,26 @@ def test_the_panel_is_drawn():
         "policy loss on new positions",
     ):
         assert part in text
+
+
+def test_a_run_that_is_out_of_time_is_finishing():
+    from ramify.training import Status
+
+    text = drawn(Status("playing", 3, 20, 30, 0.5, 1.0, 50.0))
+    assert "50 s, finishing" in text
+    assert "left" not in text
+
+
+def test_lines_tell_of_new_iterations_only(capsys):
+    from ramify.cli.train import Lines
+    from ramify.training import Status
+
+    lines = Lines(quiet=False)
+    status = Status(iteration=2, history=[{"game_length": 7.0}, {"game_length": 8.0}])
+    lines(status)
+    assert capsys.readouterr().out == ""
+    status.iteration = 3
+    status.history.append({"game_length": 9.0})
+    lines(status)
+    lines(status)
+    assert capsys.readouterr().out == "iteration 3  step 0  0 s  game_length 9.000\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import signal
@@ -170,6 +171,31 @@ def test_time_ends_a_run(tmp_path):
     train(tiny(loop__iterations=100_000, loop__max_seconds=2.0), tmp_path)
     assert time.perf_counter() - start < 30
     assert latest(tmp_path / "checkpoints").name != "000000"
+
+
+def test_a_run_that_goes_on_shows_where_it_is(unbroken, tmp_path):
+    train(tiny(loop__iterations=2), tmp_path)
+    seen = []
+    train(tiny(), tmp_path, show=lambda status: seen.append(copy.deepcopy(status)))
+    steps = len(losses(tmp_path))
+    first = seen[0]
+    assert (first.iteration, first.iterations) == (2, 3)
+    assert 0 < first.step < steps
+    assert first.done == pytest.approx(2 / 3)
+    assert [set(line) for line in first.history] == [set(seen[-1].history[-1])] * 2
+    assert [line["step"] for line in first.history][-1] == first.step
+    assert (seen[-1].iteration, seen[-1].step) == (3, steps)
+
+
+def test_no_more_than_all_of_a_run_is_over(tmp_path):
+    seen = []
+    config = tiny(loop__iterations=100, loop__max_seconds=0.2, loop__reuse=40)
+    train(config, tmp_path, show=lambda status: seen.append(status.done))
+    assert seen[0] < 1
+    assert max(seen) == seen[-1] == 1.0
+    seen.clear()
+    train(config, tmp_path, show=lambda status: seen.append(status.done))
+    assert set(seen) == {1.0}
 
 
 def test_losses_that_come_apart_are_said(tmp_path):

@@ -169,9 +169,12 @@ class Lines:
     """A line for every iteration."""
 
     def __init__(self, quiet: bool) -> None:
-        self.quiet, self.seen = quiet, 0
+        self.quiet = quiet
+        self.seen: int | None = None  # iterations; those of earlier sessions are not told again
 
     def __call__(self, status: Status) -> None:
+        if self.seen is None:
+            self.seen = len(status.history)
         if self.quiet or len(status.history) == self.seen:
             return
         self.seen = len(status.history)
@@ -187,7 +190,9 @@ def picture(status: Status, folder: Path) -> RenderableType:
     from rich.table import Table
 
     left = ""
-    if status.done > 0.01:
+    if status.done >= 1:
+        left = ", finishing"
+    elif status.done > 0.01:
         left = f", about {status.seconds / status.done * (1 - status.done):,.0f} s left"
     figures = status.figures
     moves, evaluations = (figures.get(name, 0.0) for name in ("positions_per_s", "evaluations_per_s"))

@@ -18,6 +18,7 @@ Games = dict[int, GameRecord]  # by number
 def take_turns(training: Training) -> None:
     """Iterations until the run is over."""
     loop = training.config.loop
+    training.show(done=training.progress(min(1.0, training.iteration / loop.iterations)))
     evaluator = training.evaluator
     recover(training.games_folder)
     shelf = Shelf(training.games_folder)

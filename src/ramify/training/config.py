@@ -97,7 +97,9 @@ class LoopConfig(Settings):
     what = "loop"
 
     iterations: int = Field(20, ge=1, description="rounds of self-play, training and a checkpoint")
-    max_seconds: float | None = Field(None, gt=0, description="end after so much time, at the latest")
+    max_seconds: float | None = Field(
+        None, gt=0, description="end after so much time; looked at between iterations, with overlap at any moment"
+    )
     games: int = Field(256, ge=1, description="games of one iteration")
     rollout_iterations: int = Field(0, ge=0, description="iterations at the start that search by random games instead")
     rollout_simulations: int = Field(400, ge=2, description="of their searches, all of them full")

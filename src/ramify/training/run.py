@@ -26,7 +26,7 @@ from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
 from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
 from ramify.training.learner import Learner
-from ramify.training.metrics import Metrics, Sink
+from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, make_samples
@@ -85,7 +85,13 @@ class Training:
         claim(self.config, self.folder)
         self._show = show
         self._restore()
-        self.metrics = Metrics(self.folder / "metrics.jsonl", sinks, self.learner.steps, self.iteration)
+        file = self.folder / "metrics.jsonl"
+        self.metrics = Metrics(file, sinks, self.learner.steps, self.iteration)
+        self.status.history = [
+            {name: value for name, value in line.items() if name not in ("kind", "iteration")}
+            for line in read_metrics(file, "iteration")
+        ]
+        self.status.iteration, self.status.step = self.iteration, self.learner.steps
         if self.learner.steps == 0 and self.iteration == 0:
             self.checkpoint()
 
@@ -116,7 +122,7 @@ class Training:
     def progress(self, share: float) -> float:
         """The share of the run that is over, by its games or by its time."""
         limit = self.config.loop.max_seconds
-        return share if limit is None else max(share, self.seconds / limit)
+        return share if limit is None else min(1.0, max(share, self.seconds / limit))
 
     # Positions.
 
@@ -204,6 +210,7 @@ class Training:
         for name, value in changes.items():
             setattr(self.status, name, value)
         self.status.seconds = self.seconds
+        self.status.done = max(self.status.done, self.progress(0.0))  # time goes on while games are played, too
         if self._show is not None:
             self._show(self.status)
 
