@@ -83,17 +83,25 @@ def test_the_same_seed_gives_the_same_run(unbroken, tmp_path):
     "when",
     [
         pytest.param(lambda status: len(status.history) == 1, id="between iterations"),
-        pytest.param(lambda status: status.phase == "training" and status.iteration == 1, id="while training"),
+        pytest.param(
+            lambda status: status.phase == "training" and status.iteration == 1 and status.share > 0,
+            id="while training",
+        ),
     ],
 )
-def test_ctrl_c_loses_nothing(unbroken, tmp_path, when):
+def test_ctrl_c_loses_nothing(unbroken, tmp_path, when, request):
     breaker = Breaker(when)
     with pytest.raises(KeyboardInterrupt):
         train(tiny(loop__reuse=8), tmp_path, show=breaker)
     assert breaker.done
+    within = json.loads((latest(tmp_path / "partial") / "progress.json").read_text())["steps_in_iteration"]
+    assert (within > 0) == ("while training" in request.node.name)
     train(tiny(loop__reuse=8), tmp_path)
     whole = tmp_path / "whole"
     train(tiny(loop__reuse=8), whole)
+    told = [[set(line) for line in read_metrics(run / "metrics.jsonl", "iteration")] for run in (tmp_path, whole)]
+    assert told[0] == told[1]
+    assert {"positions_per_s", "evaluations_per_s", "evaluator_busy"} <= set.intersection(*told[0])
     assert losses(tmp_path) == losses(whole)
     assert identity(tmp_path) == identity(whole)
 

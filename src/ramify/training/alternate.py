@@ -25,10 +25,11 @@ def take_turns(training: Training) -> None:
     games = {game.number: game for game in shelf.fresh()}  # not learnt from yet
     refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
-        first, rates = training.iteration * loop.games, dict[str, float]()
+        first, rollouts = training.iteration * loop.games, training.iteration < loop.rollout_iterations
         if training.steps_in_iteration == 0:
             evaluator.load_weights(training.learner.playing)
-            rates = play(training, evaluator, first, games, rollouts=training.iteration < loop.rollout_iterations)
+            # Where a killed run has left all games of the iteration, none are played and nobody knows how fast it was.
+            training.rates = play(training, evaluator, first, games, rollouts=rollouts)
             games |= {game.number: game for game in shelf.fresh()}
         fresh = [games.pop(number) for number in range(first, first + loop.games) if number in games]
         before = training.replay.total
@@ -37,7 +38,7 @@ def take_turns(training: Training) -> None:
         if training.steps_in_iteration == 0:
             training.judge(new)
         teach(training, new)
-        training.end_iteration({**game_figures(fresh), **rates})
+        training.end_iteration(game_figures(fresh))
 
 
 def refill(training: Training, games: Games) -> None:

@@ -77,6 +77,7 @@ class Training:
         self.started = time.perf_counter()
         self.status = Status(iterations=config.loop.iterations)
         self.judged: dict[str, float] = {}  # of this iteration, before it was trained on
+        self.rates: dict[str, float] = {}  # how fast its games were played
         self._waiting: list[tuple[int, float, dict[str, torch.Tensor]]] = []
         self.evaluator: Any = None if self.overlap else make_evaluator(config, self.learner.playing, self.device)
 
@@ -194,12 +195,12 @@ class Training:
         self.iteration += 1
         self.steps_in_iteration = 0
         made = {"seconds": self.seconds, "step": self.learner.steps, "positions": self.replay.total}
-        made |= {"replay_age": self.replay.mean_age, **self.judged, **figures}
+        made |= {"replay_age": self.replay.mean_age, **self.judged, **figures, **self.rates}
         self.metrics.write("iteration", self.iteration, made)
         self.status.history.append(dict(made))
         self.checkpoint()
         self.metrics.tell("iteration", self.iteration, made)
-        self.show(iteration=self.iteration, figures=made)
+        self.show(iteration=self.iteration, share=0.0, figures=made)
 
     def judge(self, rows: int) -> None:
         """See how the network does on the newest positions, before it has learnt from them."""
@@ -225,6 +226,7 @@ class Training:
             "steps_in_iteration": self.steps_in_iteration,
             "seconds": self.seconds,
             "judged": self.judged,
+            "rates": self.rates,
             "network_id": network_id(self.learner.playing),
             **origin(),
         }
@@ -248,6 +250,7 @@ class Training:
         self.learner.restore(tensors, progress["steps"])
         self.iteration, self.steps_in_iteration = progress["iteration"], progress["steps_in_iteration"]
         self.before, self.judged = progress["seconds"], progress["judged"]
+        self.rates = progress.get("rates", {})  # earlier versions did not keep them
 
 
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:
