@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -220,6 +221,20 @@ def test_damaged_shards_are_left_out(tmp_path, caplog):
     caplog.clear()
     assert load_lot(shard, tiny(), 1, False) is None
     assert "skipped" in caplog.text
+
+
+def test_games_that_are_gone_are_told(tmp_path, caplog):
+    config = tiny(loop__reuse=8)
+    train(config.replace(loop={**config.loop.model_dump(), "iterations": 1}), tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path, show=Breaker(lambda status: status.phase == "training" and status.share > 0))
+    assert caplog.text == ""
+    shutil.rmtree(tmp_path / "games")
+    train(config, tmp_path)
+    assert f"{tmp_path / 'games'} has 0 of the 12 games that this run has played" in caplog.text
+    numbers = [game.number for _, games in read_folder(tmp_path / "games") for game in games]
+    assert sorted(numbers) == list(range(12, 36))  # those of the iteration that was not over are played again
+    assert len(checkpoints(tmp_path / "checkpoints")) == 4
 
 
 PROGRAM = """

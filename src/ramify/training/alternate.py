@@ -6,7 +6,7 @@ from typing import Any
 
 from ramify.evaluators import Rollout
 from ramify.networks import network_id
-from ramify.selfplay.records import GameRecord, recover
+from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
 from ramify.training.run import Training, game_figures, rollout_search, self_play, speed
@@ -20,13 +20,13 @@ def take_turns(training: Training) -> None:
     loop = training.config.loop
     training.show(done=training.progress(min(1.0, training.iteration / loop.iterations)))
     evaluator = training.evaluator
-    recover(training.games_folder)
+    training.recover_games()
     shelf = Shelf(training.games_folder)
     games = {game.number: game for game in shelf.fresh()}  # not learnt from yet
     refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
         first, rollouts = training.iteration * loop.games, training.iteration < loop.rollout_iterations
-        if training.steps_in_iteration == 0:
+        if training.steps_in_iteration == 0 or missing(first, loop.games, games):  # or they were lost meanwhile
             evaluator.load_weights(training.learner.playing)
             # Where a killed run has left all games of the iteration, none are played and nobody knows how fast it was.
             training.rates = play(training, evaluator, first, games, rollouts=rollouts)

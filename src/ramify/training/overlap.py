@@ -19,7 +19,7 @@ import torch
 
 from ramify.games import make as make_game
 from ramify.networks import load, network_id
-from ramify.selfplay.records import read_shards, recover
+from ramify.selfplay.records import read_shards
 from ramify.selfplay.run import Progress, first_game
 from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
@@ -115,7 +115,7 @@ def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> Lot
 
 def play_meanwhile(training: Training) -> None:
     """Train on games while they are played, until the run is over."""
-    recover(training.games_folder)
+    training.recover_games()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(training.config.loop.loaders, context) as loaders, player(training) as (process, pipe):
         try:

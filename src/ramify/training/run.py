@@ -20,7 +20,7 @@ from ramify.games import make as make_game
 from ramify.networks import GameNetwork, Network, load, make, network_id
 from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
-from ramify.selfplay.records import GameRecord, read_folder
+from ramify.selfplay.records import GameRecord, read_folder, recover
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
@@ -30,6 +30,7 @@ from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, make_samples
+from ramify.training.shelf import count_games
 
 logger = logging.getLogger("ramify")
 
@@ -126,6 +127,18 @@ class Training:
         return share if limit is None else min(1.0, max(share, self.seconds / limit))
 
     # Positions.
+
+    def recover_games(self) -> None:
+        """Bring the games on disk in order, and say if some that were learnt from are gone."""
+        recover(self.games_folder)
+        before, there = int(sum(line["games"] for line in self.status.history)), count_games(self.games_folder)
+        if there < before:
+            logger.warning(
+                "%s has %d of the %d games that this run has played: it goes on without the positions of the others",
+                self.games_folder,
+                there,
+                before,
+            )
 
     def samples(self, records: list[GameRecord]) -> Samples:
         """What the network learns from these games."""
