@@ -75,3 +75,12 @@ def test_the_command_takes_shipped_networks_and_sizes(run) -> None:
     assert (code, out) == (2, "")
     for words_of_help in ("hex-55", "did you mean 'hex-5'?", "6x64"):
         assert words_of_help in err
+
+
+def test_the_command_refuses_games_of_another_size(run) -> None:
+    words = ["selfplay", "hex", "games", "--games", "1", "--simulations", "4"]
+    assert run(*words, "--set", "size=3")[0] == 0
+    code, out, err = run(*words, "--set", "size=4")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "games has games of hex with other parameters (size 3, now 4)" in err
+    assert len(list(read_folder("games"))) == 1

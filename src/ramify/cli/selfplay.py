@@ -60,10 +60,11 @@ def selfplay(
     from ramify.games import make
     from ramify.search import SearchConfig
     from ramify.selfplay import PlayConfig, SelfPlay
-    from ramify.selfplay.run import first_game, run, warn_of_other_settings
+    from ramify.selfplay.run import first_game, refuse_other_game, run, warn_of_other_settings
 
     try:
         made = make(game, **parse_settings(set_ or []))
+        refuse_other_game(folder, made)
         chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
         player = SelfPlay(
             made,
