@@ -145,6 +145,12 @@ def test_a_run_that_is_refused_leaves_nothing(tmp_path, changes):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_no_config_is_told(tmp_path):
+    with pytest.raises(TypeError, match=r"must be a TrainConfig, .* not dict; TrainConfig\(\*\*settings\)"):
+        train({"game": "tictactoe"}, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_folders_that_cannot_be_made_are_told(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     for folder in (tmp_path / "file", tmp_path / "file" / "runs" / "first"):

@@ -354,6 +354,11 @@ def _commit() -> str:
 
 def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathLike[str]) -> Training:
     """A run that can begin, or an error that says why it cannot: nothing has been written until then."""
+    if not isinstance(config, TrainConfig | str | os.PathLike):
+        raise TypeError(
+            "config must be a TrainConfig, the name of a preset or a YAML file, "
+            f"not {type(config).__name__}; TrainConfig(**settings) makes one of a dict"
+        )
     chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
     place = Path(folder)
     usable(place)
