@@ -67,6 +67,8 @@ def test_settings_are_shown(run):
         (["hex-5", "network=big"], "big"),
         (["hex-5", "game=chess"], "chess"),
         (["hex-5", "start=nothing.safetensors"], "there is no network"),
+        (["hex-5", "loop.device=tpu"], "networks run on cpu or cuda, not on 'tpu'"),
+        (["hex-5", "loop.device=cuda:99"], "there is no device cuda:99: torch finds "),
         (["hex-5", "nonsense"], "key=value"),
     ],
 )

@@ -136,6 +136,7 @@ def test_a_folder_without_work_takes_other_settings(tmp_path):
     [
         {"start": "nothing.safetensors"},
         {"params": {"size": 7}},
+        {"loop__device": "cuda:99"},
         {"sources": [{"folder": "nowhere", "weight": 1}]},
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -91,6 +92,13 @@ class LossConfig(Settings):
     ownership: float = Field(0.2, ge=0, description="cross-entropy per cell of who owns it at the end")
 
 
+def checked_device(name: str) -> str:
+    """The name of a device on which networks run; a ValueError for any other."""
+    if re.fullmatch(r"cpu|cuda(:\d+)?", name) is None:
+        raise ValueError(f"networks run on cpu or cuda, not on {name!r}")
+    return name
+
+
 class LoopConfig(Settings):
     """How long, how many, and with what."""
 
@@ -116,6 +124,11 @@ class LoopConfig(Settings):
     checkpoint_seconds: float = Field(20.0, gt=0, description="with overlap: between two checkpoints")
     keep: int = Field(3, ge=1, description="checkpoints kept to resume from; networks are all kept")
     games_per_shard: int = Field(256, ge=1, description="games in one file")
+
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, device: str | None) -> str | None:
+        return None if device is None else checked_device(device)
 
 
 class TrainConfig(Settings):

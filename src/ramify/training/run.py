@@ -24,6 +24,7 @@ from ramify.selfplay.records import GameRecord, read_folder, recover
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
+from ramify.training.devices import choose_device
 from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
@@ -63,7 +64,7 @@ class Training:
         """Everything that can be refused is made here; the folder is not touched before ``begin``."""
         self.config, self.folder = config, folder
         self._show: Show | None = None
-        self.device = torch.device(config.loop.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = choose_device(config.loop.device)
         self.game = make_game(config.game, **config.params)
         if self.device.type == "cpu":
             torch.set_num_threads(config.loop.threads)
