@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,14 @@ def test_doctor_tells_what_is_there(run) -> None:
     import chess
 
     assert versions["chess"] == chess.__version__
+
+
+def test_doctor_looks_for_packages_by_the_names_of_the_extras() -> None:
+    """An import's name, such as yaml, is not what was installed."""
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    for package, extra, _ in doctor.EXTRAS:
+        required = [re.split(r"[^\w.-]", entry)[0] for entry in project["optional-dependencies"][extra]]
+        assert package in required
 
 
 def test_doctor_says_what_to_install(run, monkeypatch: pytest.MonkeyPatch) -> None:

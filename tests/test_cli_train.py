@@ -67,13 +67,30 @@ def test_settings_are_shown(run):
         (["hex-5", "network=big"], "big"),
         (["hex-5", "game=chess"], "chess"),
         (["hex-5", "start=nothing.safetensors"], "there is no network"),
+        (["hex-5", "loop.device=tpu"], "networks run on cpu or cuda, not on 'tpu'"),
+        (["hex-5", "loop.device=cuda:99"], "there is no device cuda:99: torch finds "),
         (["hex-5", "nonsense"], "key=value"),
     ],
 )
-def test_mistakes_are_one_line(run, words, message):
+def test_mistakes_are_one_line(run, tmp_path, words, message):
     code, out, err = run("train", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_store_that_is_none_is_told_before_a_folder_is_made(run, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    (tmp_path / "r.db").write_text("no database, but a text of some length")
+    code, _, err = run("train", "hex-5", *SMALL, "--store", "r.db")
+    assert (code, err.count("\n")) == (2, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.db"]
+
+
+def test_a_file_is_no_folder_for_a_run(run, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = run("train", "hex-5", *SMALL, "--folder", "file")
+    assert (code, err) == (2, "ramify: a run cannot be kept in file: file is not a folder\n")
 
 
 def test_the_demo_trains_rates_and_reports(run, tmp_path):
@@ -121,19 +138,24 @@ def test_curves():
     assert sparkline(list(range(1000)))[0] == "▁"
 
 
-def test_the_panel_is_drawn():
+def drawn(status) -> str:
     from pathlib import Path
 
     from rich.console import Console
 
     from ramify.cli.train import picture
+
+    console = Console(width=100, file=io.StringIO())
+    console.print(picture(status, Path("runs/x")))
+    return console.file.getvalue()
+
+
+def test_the_panel_is_drawn():
     from ramify.training import Status
 
     line = {"step": 1.0, "new_policy": 2.0, "new_value": 0.5, "new_top1": 0.1, "game_length": 9.0}
     status = Status("training", 2, 4, 30, 0.5, 0.5, 10.0, {"policy": 1.5, "total": 2.5}, [line, {**line, "step": 2.0}])
-    console = Console(width=100, file=io.StringIO())
-    console.print(picture(status, Path("runs/x")))
-    text = console.file.getvalue()
+    text = drawn(status)
     for part in (
         "runs/x",
         "2 of 4, step 30: training",
@@ -142,3 +164,26 @@ def test_the_panel_is_drawn():
         "policy loss on new positions",
     ):
         assert part in text
+
+
+def test_a_run_that_is_out_of_time_is_finishing():
+    from ramify.training import Status
+
+    text = drawn(Status("playing", 3, 20, 30, 0.5, 1.0, 50.0))
+    assert "50 s, finishing" in text
+    assert "left" not in text
+
+
+def test_lines_tell_of_new_iterations_only(capsys):
+    from ramify.cli.train import Lines
+    from ramify.training import Status
+
+    lines = Lines(quiet=False)
+    status = Status(iteration=2, history=[{"game_length": 7.0}, {"game_length": 8.0}])
+    lines(status)
+    assert capsys.readouterr().out == ""
+    status.iteration = 3
+    status.history.append({"game_length": 9.0})
+    lines(status)
+    lines(status)
+    assert capsys.readouterr().out == "iteration 3  step 0  0 s  game_length 9.000\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,27 @@ def test_the_command_takes_shipped_networks_and_sizes(run) -> None:
     assert (code, out) == (2, "")
     for words_of_help in ("hex-55", "did you mean 'hex-5'?", "6x64"):
         assert words_of_help in err
+
+
+def test_the_command_refuses_games_of_another_size(run) -> None:
+    words = ["selfplay", "hex", "games", "--games", "1", "--simulations", "4"]
+    assert run(*words, "--set", "size=3")[0] == 0
+    code, out, err = run(*words, "--set", "size=4")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "games has games of hex with other parameters (size 3, now 4)" in err
+    assert len(list(read_folder("games"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--device", "cuda"], "--device cuda is for networks: without --network, games are searched on the CPU"),
+        (["--device", "tpu", "--network", "1x8"], "networks run on cpu or cuda, not on 'tpu'"),
+        (["--device", "cuda:99", "--network", "1x8"], "there is no device cuda:99: torch finds "),
+    ],
+)
+def test_devices_that_are_none_are_told(run, words: list[str], message: str) -> None:
+    code, out, err = run("selfplay", "hex", "games", "--set", "size=3", "--games", "1", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not Path("games").exists()

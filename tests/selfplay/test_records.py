@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import pytest
 import ramify as rf
 from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, recover, run
 from ramify.selfplay.records import Journal, shards, write_shard
-from ramify.selfplay.run import Progress, first_game, warn_of_other_settings
+from ramify.selfplay.run import Progress, first_game, refuse_other_game, warn_of_other_settings
 
 
 def player(games: int | None = 12, **more: int) -> SelfPlay:
@@ -83,15 +84,35 @@ def test_other_settings_in_one_folder_are_told(tmp_path: Path, caplog: pytest.Lo
         assert caplog.text == ""
         (tmp_path / "000009.games").write_bytes(b"RAMIFYGRxx")  # damaged: what came before it counts
         search, play = rf.SearchConfig(simulations=11), PlayConfig(temperature=0.5)
-        warn_of_other_settings(tmp_path, SelfPlay(rf.make("hex", size=3), None, search, play, games=1, places=1))
+        warn_of_other_settings(tmp_path, SelfPlay(rf.make("tictactoe"), None, search, play, games=1, places=1))
     for change in (
-        "game 'tictactoe', now 'hex'",
-        "params.size None, now 3",
         "search.simulations 10, now 11",
         "play.temperature 1.0, now 0.5",
     ):
         assert change in caplog.text
     assert "network" not in caplog.text
+
+
+def test_games_of_another_game_are_refused(tmp_path: Path) -> None:
+    def hexes(size: int) -> SelfPlay:
+        return SelfPlay(rf.make("hex", size=size), None, rf.SearchConfig(simulations=4), games=1, places=1)
+
+    run(hexes(3), tmp_path)
+    run(hexes(3), tmp_path)
+    (tmp_path / "000009.games").write_bytes(b"RAMIFYGRxx")  # damaged: what came before it counts
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(ValueError, match=rf"^{tmp_path} has games of hex with other parameters \(size 3, now 4\): "):
+        run(hexes(4), tmp_path)
+    with pytest.raises(ValueError, match=rf"^{tmp_path} has games of hex, not of tictactoe: give another folder$"):
+        run(player(1), tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_parameters_that_are_no_plain_data_are_not_compared(tmp_path: Path) -> None:
+    write_shard(tmp_path / "000000.games", [], {"game": "mine", "params": {"size": 3, "rule": "<object at 0x1>"}})
+    refuse_other_game(tmp_path, SimpleNamespace(name="mine", params={"size": 3, "rule": object()}))
+    with pytest.raises(ValueError, match=r"\(size 3, now 4\)"):
+        refuse_other_game(tmp_path, SimpleNamespace(name="mine", params={"size": 4, "rule": object()}))
 
 
 def damage(data: bytes, rng: random.Random) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +21,7 @@ from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
 from ramify.training.checkpoints import LEARNER
 from ramify.training.overlap import load_lot
-from ramify.training.run import Training, claim
+from ramify.training.run import Training
 from tests.training.helpers import losses, tiny
 
 
@@ -82,17 +84,25 @@ def test_the_same_seed_gives_the_same_run(unbroken, tmp_path):
     "when",
     [
         pytest.param(lambda status: len(status.history) == 1, id="between iterations"),
-        pytest.param(lambda status: status.phase == "training" and status.iteration == 1, id="while training"),
+        pytest.param(
+            lambda status: status.phase == "training" and status.iteration == 1 and status.share > 0,
+            id="while training",
+        ),
     ],
 )
-def test_ctrl_c_loses_nothing(unbroken, tmp_path, when):
+def test_ctrl_c_loses_nothing(unbroken, tmp_path, when, request):
     breaker = Breaker(when)
     with pytest.raises(KeyboardInterrupt):
         train(tiny(loop__reuse=8), tmp_path, show=breaker)
     assert breaker.done
+    within = json.loads((latest(tmp_path / "partial") / "progress.json").read_text())["steps_in_iteration"]
+    assert (within > 0) == ("while training" in request.node.name)
     train(tiny(loop__reuse=8), tmp_path)
     whole = tmp_path / "whole"
     train(tiny(loop__reuse=8), whole)
+    told = [[set(line) for line in read_metrics(run / "metrics.jsonl", "iteration")] for run in (tmp_path, whole)]
+    assert told[0] == told[1]
+    assert {"positions_per_s", "evaluations_per_s", "evaluator_busy"} <= set.intersection(*told[0])
     assert losses(tmp_path) == losses(whole)
     assert identity(tmp_path) == identity(whole)
 
@@ -112,12 +122,48 @@ def test_another_config_in_the_same_folder_is_refused(tmp_path):
 
 
 def test_a_folder_without_work_takes_other_settings(tmp_path):
-    claim(tiny(), tmp_path)
-    Training(tiny(), tmp_path).metrics.close()  # a fresh network, and nothing else
+    training = Training(tiny(), tmp_path)
+    training.begin()  # a fresh network, and nothing else
+    training.metrics.close()
     train(tiny(search__simulations=9, network="mlp:1x8", loop__iterations=1), tmp_path)
     assert len(checkpoints(tmp_path / "checkpoints")) == 2
     with pytest.raises(ValueError, match="other settings of network, search"):
         train(tiny(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"start": "nothing.safetensors"},
+        {"params": {"size": 7}},
+        {"loop__device": "cuda:99"},
+        {"sources": [{"folder": "nowhere", "weight": 1}]},
+    ],
+)
+def test_a_run_that_is_refused_leaves_nothing(tmp_path, changes):
+    with pytest.raises((ValueError, OSError)):
+        train(tiny(**changes), tmp_path / "runs" / "first")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_config_is_told(tmp_path):
+    with pytest.raises(TypeError, match=r"must be a TrainConfig, .* not dict; TrainConfig\(\*\*settings\)"):
+        train({"game": "tictactoe"}, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_that_cannot_be_made_are_told(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    for folder in (tmp_path / "file", tmp_path / "file" / "runs" / "first"):
+        with pytest.raises(OSError, match=rf"^a run cannot be kept in {folder}: {tmp_path}/file is not a folder$"):
+            train(tiny(), folder)
+    with pytest.raises(OSError, match=r"^a run cannot be kept in .*x: file name too long$"):
+        train(tiny(), tmp_path / ("x" * 300))
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(
+        OSError, match=rf"^a run cannot be kept in {tmp_path}/new: nothing may be written to {tmp_path}$"
+    ):
+        train(tiny(), tmp_path / "new")
 
 
 def test_other_records_are_learnt_from_too(unbroken, tmp_path):
@@ -143,6 +189,31 @@ def test_time_ends_a_run(tmp_path):
     assert latest(tmp_path / "checkpoints").name != "000000"
 
 
+def test_a_run_that_goes_on_shows_where_it_is(unbroken, tmp_path):
+    train(tiny(loop__iterations=2), tmp_path)
+    seen = []
+    train(tiny(), tmp_path, show=lambda status: seen.append(copy.deepcopy(status)))
+    steps = len(losses(tmp_path))
+    first = seen[0]
+    assert (first.iteration, first.iterations) == (2, 3)
+    assert 0 < first.step < steps
+    assert first.done == pytest.approx(2 / 3)
+    assert [set(line) for line in first.history] == [set(seen[-1].history[-1])] * 2
+    assert [line["step"] for line in first.history][-1] == first.step
+    assert (seen[-1].iteration, seen[-1].step) == (3, steps)
+
+
+def test_no_more_than_all_of_a_run_is_over(tmp_path):
+    seen = []
+    config = tiny(loop__iterations=100, loop__max_seconds=0.2, loop__reuse=40)
+    train(config, tmp_path, show=lambda status: seen.append(status.done))
+    assert seen[0] < 1
+    assert max(seen) == seen[-1] == 1.0
+    seen.clear()
+    train(config, tmp_path, show=lambda status: seen.append(status.done))
+    assert set(seen) == {1.0}
+
+
 def test_losses_that_come_apart_are_said(tmp_path):
     with pytest.raises(FloatingPointError, match="training has come apart"):
         train(tiny(optimizer={"kind": "sgd", "learning_rate": 1e30, "clip": None, "warmup_steps": 0}), tmp_path)
@@ -157,6 +228,20 @@ def test_damaged_shards_are_left_out(tmp_path, caplog):
     caplog.clear()
     assert load_lot(shard, tiny(), 1, False) is None
     assert "skipped" in caplog.text
+
+
+def test_games_that_are_gone_are_told(tmp_path, caplog):
+    config = tiny(loop__reuse=8)
+    train(config.replace(loop={**config.loop.model_dump(), "iterations": 1}), tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, tmp_path, show=Breaker(lambda status: status.phase == "training" and status.share > 0))
+    assert caplog.text == ""
+    shutil.rmtree(tmp_path / "games")
+    train(config, tmp_path)
+    assert f"{tmp_path / 'games'} has 0 of the 12 games that this run has played" in caplog.text
+    numbers = [game.number for _, games in read_folder(tmp_path / "games") for game in games]
+    assert sorted(numbers) == list(range(12, 36))  # those of the iteration that was not over are played again
+    assert len(checkpoints(tmp_path / "checkpoints")) == 4
 
 
 PROGRAM = """

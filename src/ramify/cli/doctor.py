@@ -8,7 +8,7 @@ import typer
 
 from ramify.cli.common import print_json
 
-# Optional packages: (package, extra that brings it, what it is for).
+# Optional packages: (package as it is installed, extra that brings it, what it is for).
 EXTRAS = (
     ("chess", "chess", "state.board of chess, and its tests"),
     ("open_spiel", "openspiel", "games named openspiel:NAME"),
@@ -16,7 +16,7 @@ EXTRAS = (
     ("safetensors", "torch", "files of networks"),
     ("onnxruntime", "onnx", "networks without torch"),
     ("zstandard", "selfplay", "records of self-play"),
-    ("yaml", "train", "configs of training"),
+    ("pyyaml", "train", "configs of training"),
     ("sqlalchemy", "arena", "the store of games and runs"),
 )
 

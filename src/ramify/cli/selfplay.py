@@ -60,10 +60,11 @@ def selfplay(
     from ramify.games import make
     from ramify.search import SearchConfig
     from ramify.selfplay import PlayConfig, SelfPlay
-    from ramify.selfplay.run import first_game, run, warn_of_other_settings
+    from ramify.selfplay.run import first_game, refuse_other_game, run, warn_of_other_settings
 
     try:
         made = make(game, **parse_settings(set_ or []))
+        refuse_other_game(folder, made)
         chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
         player = SelfPlay(
             made,
@@ -76,8 +77,8 @@ def selfplay(
             seed=seed,
             first=first_game(folder),
         )
-    except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
-        fail(error)  # the last two: torch, of a device that is not there
+    except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
+        fail(error)
     with ExitStack() as stack:
         shown = Panel(stack, partial(figures_table, games=games)) if watched(json) else None
         try:
@@ -99,9 +100,14 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
     from ramify.cli.analyze import read_evaluator
 
     chosen: Any = read_evaluator(otherwise)
-    identity = None
+    identity, device = None, how.get("device")
     if network is not None:
+        from ramify.training.devices import choose_device
+
+        choose_device(device)  # says so if it is not there
         chosen, identity = network_evaluator(game, network, **how)
+    elif device not in (None, "cpu"):
+        raise ValueError(f"--device {device} is for networks: without --network, games are searched on the CPU")
     if cache:
         from ramify.evaluators import Cached
 

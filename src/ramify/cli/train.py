@@ -86,14 +86,10 @@ def list_presets(*, as_json: bool) -> None:
 
 def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: bool, as_json: bool) -> None:
     """Train, and say what came of it."""
-    from ramify.training import network_file, read_metrics
-    from ramify.training import train as train_run
+    from ramify.training import read_metrics
 
     try:
-        with ExitStack() as stack:
-            sinks = make_sinks(stack, config, folder, store, tensorboard)
-            show = watcher(stack, folder, quiet=as_json)
-            network = network_file(train_run(config, folder, sinks=sinks, show=show))
+        network = trained_network(config, folder, store, tensorboard, quiet=as_json)
     except KeyboardInterrupt:
         end_stopped(folder)
     except PROBLEMS as error:
@@ -111,20 +107,27 @@ def end_stopped(folder: Path) -> NoReturn:
     raise typer.Exit(130) from None
 
 
-def make_sinks(
-    stack: ExitStack, config: TrainConfig, folder: Path, store: Path | None, tensorboard: bool
-) -> tuple[Sink, ...]:
-    """Where figures go beside the run's own file."""
+def trained_network(config: TrainConfig, folder: Path, store: Path | None, tensorboard: bool, *, quiet: bool) -> Path:
+    """Train; the last network. What is refused is refused before anything is written."""
+    from ramify.training import network_file
+    from ramify.training import tensorboard as make_tensorboard
+    from ramify.training.folder import held
+    from ramify.training.run import go_on, prepare
+
     sinks: list[Sink] = []
-    if tensorboard:
-        from ramify.training import tensorboard as make_tensorboard
+    with ExitStack() as stack:
+        training = prepare(config, folder)
+        if tensorboard:
+            sinks.append(make_tensorboard(folder / "tensorboard"))
+        kept = None
+        if store is not None:
+            from ramify.store import Store
 
-        sinks.append(make_tensorboard(folder / "tensorboard"))
-    if store is not None:
-        from ramify.store import Store
-
-        sinks.append(stack.enter_context(RunInStore(Store(store), config, folder)))
-    return tuple(sinks)
+            kept = stack.enter_context(Store(store))
+        stack.enter_context(held(folder))
+        if kept is not None:  # not before: a run that another process is busy with has not failed
+            sinks.append(stack.enter_context(RunInStore(kept, config, folder)))
+        return network_file(go_on(training, tuple(sinks), watcher(stack, folder, quiet=quiet)))
 
 
 class RunInStore:
@@ -153,7 +156,6 @@ class RunInStore:
     def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
         stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
         self.store.finish_run(self.name, "finished" if kind is None else "stopped" if stopped else "failed")
-        self.store.close()
 
 
 def watcher(stack: ExitStack, folder: Path, *, quiet: bool) -> Callable[[Status], None]:
@@ -167,9 +169,12 @@ class Lines:
     """A line for every iteration."""
 
     def __init__(self, quiet: bool) -> None:
-        self.quiet, self.seen = quiet, 0
+        self.quiet = quiet
+        self.seen: int | None = None  # iterations; those of earlier sessions are not told again
 
     def __call__(self, status: Status) -> None:
+        if self.seen is None:
+            self.seen = len(status.history)
         if self.quiet or len(status.history) == self.seen:
             return
         self.seen = len(status.history)
@@ -185,7 +190,9 @@ def picture(status: Status, folder: Path) -> RenderableType:
     from rich.table import Table
 
     left = ""
-    if status.done > 0.01:
+    if status.done >= 1:
+        left = ", finishing"
+    elif status.done > 0.01:
         left = f", about {status.seconds / status.done * (1 - status.done):,.0f} s left"
     figures = status.figures
     moves, evaluations = (figures.get(name, 0.0) for name in ("positions_per_s", "evaluations_per_s"))

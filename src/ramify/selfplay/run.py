@@ -6,12 +6,14 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ramify.selfplay.records as records
+from ramify.games import Game
 from ramify.selfplay.play import SelfPlay
 
 logger = logging.getLogger("ramify")
@@ -83,10 +85,12 @@ def run(
     A shard is also written when ``shard_seconds`` have passed, when anything goes wrong, and on Ctrl-C. Until then
     finished games are in a journal beside the shards, which the next run on the folder (or ``recover``) makes a shard
     of: whatever ends a run, finished games are not lost. Shards are numbered on from those already there.
-    ``network`` is written into their headers: a name, or what gives it when a shard is written.
+    ``network`` is written into their headers: a name, or what gives it when a shard is written. A folder has games of
+    one game with one set of parameters: others are refused.
     """
     folder = Path(folder)
     records.recover(folder)
+    refuse_other_game(folder, play.game)
     header = header_of(play)
     waiting: list[bytes] = []
     count, size = len(records.shards(folder)), 0
@@ -141,25 +145,60 @@ def header_of(play: SelfPlay) -> dict[str, Any]:
     }
 
 
+def newest_header(folder: Path) -> dict[str, Any] | None:
+    """What the last whole shard of a folder says of itself; None where there is none."""
+    for path in reversed(records.shards(folder)):
+        with suppress(records.DamagedShard, OSError):
+            return records.read_header(path)
+    return None
+
+
+def refuse_other_game(folder: Path, game: Game) -> None:
+    """Raise a ValueError if the folder has games of another game, or of the same with other parameters.
+
+    A parameter that is no plain data, as a game written in Python may have, is not compared: its text may be another
+    one in every process.
+    """
+    before = newest_header(folder)
+    if before is None or "game" not in before:
+        return
+    if before["game"] != game.name:
+        raise ValueError(f"{folder} has games of {before['game']}, not of {game.name}: give another folder")
+    old, new = before["params"], dict(game.params)
+    for name in [name for name, value in new.items() if not _plain(value)]:
+        old, new = ({key: value for key, value in part.items() if key != name} for part in (old, new))
+    changes = _told(differences("", old, json.loads(json.dumps(new))))
+    if changes:
+        raise ValueError(f"{folder} has games of {game.name} with other parameters ({changes}): give another folder")
+
+
+def _plain(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def warn_of_other_settings(folder: Path, play: SelfPlay) -> None:
     """Say (logger ``ramify``) how these games will differ from the last ones of the folder.
 
     The network is no difference: it changes all the time in training, and every shard names its own.
     """
-    header = header_of(play)
-    for path in reversed(records.shards(folder)):
-        try:
-            before = records.read_header(path)
-        except (records.DamagedShard, OSError):
-            continue
-        changes = [
-            f"{name} {old!r}, now {new!r}"
-            for part in ("game", "params", "search", "play")
-            for name, old, new in differences(part, before.get(part), json.loads(json.dumps(header[part])))
-        ]
-        if changes:
-            logger.warning("%s: games with other settings are there already: %s", folder, "; ".join(changes))
+    header, before = header_of(play), newest_header(folder)
+    if before is None:
         return
+    changes = [
+        difference
+        for part in ("search", "play")
+        for difference in differences(part, before.get(part), json.loads(json.dumps(header[part])))
+    ]
+    if changes:
+        logger.warning("%s: games with other settings are there already: %s", folder, _told(changes))
+
+
+def _told(changes: Iterable[tuple[str, Any, Any]]) -> str:
+    return "; ".join(f"{name} {old!r}, now {new!r}" for name, old, new in changes)
 
 
 def differences(name: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -169,7 +208,7 @@ def differences(name: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]
             yield name, old, new
         return
     for key in sorted({*old, *new}):
-        yield from differences(f"{name}.{key}", old.get(key), new.get(key))
+        yield from differences(f"{name}.{key}".lstrip("."), old.get(key), new.get(key))
 
 
 def first_game(folder: Path) -> int:

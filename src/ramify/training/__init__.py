@@ -1,6 +1,13 @@
 """Training: targets, replay, losses, the loop. Brings torch along."""
 
-from ramify.training.checkpoints import checkpoints, latest, network_file, read_checkpoint, read_progress
+from ramify.training.checkpoints import (
+    DamagedCheckpoint,
+    checkpoints,
+    latest,
+    network_file,
+    read_checkpoint,
+    read_progress,
+)
 from ramify.training.config import (
     LoopConfig,
     LossConfig,
@@ -18,6 +25,7 @@ from ramify.training.run import Status, train
 from ramify.training.samples import Samples, make_samples
 
 __all__ = [
+    "DamagedCheckpoint",
     "Learner",
     "LoopConfig",
     "LossConfig",

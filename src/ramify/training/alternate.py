@@ -6,10 +6,10 @@ from typing import Any
 
 from ramify.evaluators import Rollout
 from ramify.networks import network_id
-from ramify.selfplay.records import GameRecord, recover
+from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
-from ramify.training.run import Training, game_figures, make_evaluator, rollout_search, self_play, speed
+from ramify.training.run import Training, game_figures, rollout_search, self_play, speed
 from ramify.training.shelf import Shelf, missing
 
 Games = dict[int, GameRecord]  # by number
@@ -17,17 +17,19 @@ Games = dict[int, GameRecord]  # by number
 
 def take_turns(training: Training) -> None:
     """Iterations until the run is over."""
-    config, loop = training.config, training.config.loop
-    evaluator = make_evaluator(config, training.learner.playing, training.device)
-    recover(training.games_folder)
+    loop = training.config.loop
+    training.show(done=training.progress(min(1.0, training.iteration / loop.iterations)))
+    evaluator = training.evaluator
+    training.recover_games()
     shelf = Shelf(training.games_folder)
     games = {game.number: game for game in shelf.fresh()}  # not learnt from yet
     refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
-        first, rates = training.iteration * loop.games, dict[str, float]()
-        if training.steps_in_iteration == 0:
+        first, rollouts = training.iteration * loop.games, training.iteration < loop.rollout_iterations
+        if training.steps_in_iteration == 0 or missing(first, loop.games, games):  # or they were lost meanwhile
             evaluator.load_weights(training.learner.playing)
-            rates = play(training, evaluator, first, games, rollouts=training.iteration < loop.rollout_iterations)
+            # Where a killed run has left all games of the iteration, none are played and nobody knows how fast it was.
+            training.rates = play(training, evaluator, first, games, rollouts=rollouts)
             games |= {game.number: game for game in shelf.fresh()}
         fresh = [games.pop(number) for number in range(first, first + loop.games) if number in games]
         before = training.replay.total
@@ -36,7 +38,7 @@ def take_turns(training: Training) -> None:
         if training.steps_in_iteration == 0:
             training.judge(new)
         teach(training, new)
-        training.end_iteration({**game_figures(fresh), **rates})
+        training.end_iteration(game_figures(fresh))
 
 
 def refill(training: Training, games: Games) -> None:

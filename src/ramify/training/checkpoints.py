@@ -7,17 +7,28 @@ latest few keep those; every network is kept.
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from ramify.networks import GameNetwork, save
 from ramify.search.files import sync
 
 PROGRESS, LEARNER, NETWORK = "progress.json", "learner.safetensors", "network"
+NEEDED = ("iteration", "steps", "steps_in_iteration", "seconds", "judged")  # of progress, to go on
+
+logger = logging.getLogger("ramify")
+
+Resumed = tuple[dict[str, torch.Tensor], dict[str, Any]]  # the learner's tensors, and how far it was
+
+
+class DamagedCheckpoint(ValueError):  # noqa: N818 - it says what is wrong, as DamagedShard does
+    """A checkpoint that training cannot go on from."""
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -75,6 +86,43 @@ def read_progress(path: Path) -> dict[str, Any]:
     return progress
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """What training goes on from: the learner's tensors, and how far it was."""
-    return load_file(path / LEARNER), read_progress(path)
+def read_checkpoint(path: Path) -> Resumed:
+    """What training goes on from: the learner's tensors, and how far it was; raises DamagedCheckpoint."""
+    try:
+        progress = read_progress(path)
+        if missing := [name for name in NEEDED if name not in progress]:
+            raise ValueError(f"{PROGRESS} does not say {', '.join(missing)}")
+        load_file(network_file(path))  # a damaged one could not play
+        return load_file(path / LEARNER), progress
+    except (OSError, ValueError, TypeError, SafetensorError) as error:
+        raise DamagedCheckpoint(f"{path} is damaged: {' '.join(str(error).split())}") from None
+
+
+def read_newest(folders: list[Path]) -> Resumed | None:
+    """The checkpoint of these folders that is furthest, of those that can be read; None if there is none at all.
+
+    Damaged ones that would have been further are reported and set aside under another name: what training comes to
+    write in their place would not be written over them.
+    """
+    damaged: dict[Path, DamagedCheckpoint] = {}
+    found: list[tuple[Path, Resumed]] = []
+    for folder in folders:
+        for path in reversed(checkpoints(folder)):
+            try:
+                found.append((path, read_checkpoint(path)))
+                break
+            except DamagedCheckpoint as damage:
+                damaged[path] = damage
+    if not found:
+        if damaged:
+            newest = next(iter(damaged.values()))
+            places = " and ".join(str(folder) for folder in folders if folder.exists())
+            raise DamagedCheckpoint(f"no checkpoint can be read: {newest}; without {places} the run starts anew")
+        return None
+    chosen, resumed = max(found, key=lambda entry: int(entry[1][1]["steps"]))
+    for path, problem in damaged.items():
+        aside = path.with_name(f"{path.name}.damaged")
+        shutil.rmtree(aside, ignore_errors=True)  # of an earlier time
+        path.rename(aside)
+        logger.warning("%s; it is now %s, and training goes on from %s", problem, aside.name, chosen)
+    return resumed

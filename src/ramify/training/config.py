@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -91,13 +92,22 @@ class LossConfig(Settings):
     ownership: float = Field(0.2, ge=0, description="cross-entropy per cell of who owns it at the end")
 
 
+def checked_device(name: str) -> str:
+    """The name of a device on which networks run; a ValueError for any other."""
+    if re.fullmatch(r"cpu|cuda(:\d+)?", name) is None:
+        raise ValueError(f"networks run on cpu or cuda, not on {name!r}")
+    return name
+
+
 class LoopConfig(Settings):
     """How long, how many, and with what."""
 
     what = "loop"
 
     iterations: int = Field(20, ge=1, description="rounds of self-play, training and a checkpoint")
-    max_seconds: float | None = Field(None, gt=0, description="end after so much time, at the latest")
+    max_seconds: float | None = Field(
+        None, gt=0, description="end after so much time; looked at between iterations, with overlap at any moment"
+    )
     games: int = Field(256, ge=1, description="games of one iteration")
     rollout_iterations: int = Field(0, ge=0, description="iterations at the start that search by random games instead")
     rollout_simulations: int = Field(400, ge=2, description="of their searches, all of them full")
@@ -114,6 +124,11 @@ class LoopConfig(Settings):
     checkpoint_seconds: float = Field(20.0, gt=0, description="with overlap: between two checkpoints")
     keep: int = Field(3, ge=1, description="checkpoints kept to resume from; networks are all kept")
     games_per_shard: int = Field(256, ge=1, description="games in one file")
+
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, device: str | None) -> str | None:
+        return None if device is None else checked_device(device)
 
 
 class TrainConfig(Settings):
@@ -149,6 +164,8 @@ class TrainConfig(Settings):
             raise ValueError('target policy="average" needs search selection="regret" or "exp3"')
         if self.loop.exact and self.loop.overlap:
             raise ValueError("with overlap games depend on when a checkpoint comes: exact runs take turns")
+        if self.loop.exact and self.loop.evaluator == "torch":
+            raise ValueError("torch rounds by a row's place in its batch: an exact run needs evaluator=onnx")
         if self.loop.rollout_iterations and self.loop.overlap:
             raise ValueError("rollout_iterations need iterations: not with overlap")
         return self

@@ -64,9 +64,12 @@ def tensorboard(folder: str | os.PathLike[str]) -> Sink:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise ImportError("TensorBoard's files need its package: pip install tensorboard") from None
-    writer: Any = SummaryWriter(os.fspath(folder))
+    writer: Any = None
 
     def sink(kind: Kind, number: int, figures: Mapping[str, float]) -> None:
+        nonlocal writer
+        if writer is None:  # not before: it makes its folder, and the run may still be refused
+            writer = SummaryWriter(os.fspath(folder))
         for name, value in figures.items():
             writer.add_scalar(f"{kind}/{name}", value, number)
         if kind == "iteration":

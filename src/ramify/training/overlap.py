@@ -19,7 +19,7 @@ import torch
 
 from ramify.games import make as make_game
 from ramify.networks import load, network_id
-from ramify.selfplay.records import read_shards, recover
+from ramify.selfplay.records import read_shards
 from ramify.selfplay.run import Progress, first_game
 from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
@@ -115,7 +115,7 @@ def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> Lot
 
 def play_meanwhile(training: Training) -> None:
     """Train on games while they are played, until the run is over."""
-    recover(training.games_folder)
+    training.recover_games()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(training.config.loop.loaders, context) as loaders, player(training) as (process, pipe):
         try:
@@ -135,7 +135,6 @@ class Meanwhile:
         self.new = 0  # positions since the last checkpoint
         self.kept = time.perf_counter()
         self.games = 0.0
-        self.rates: dict[str, float] = {}  # as the player last said
 
     def run(self) -> None:
         training, loop = self.training, self.training.config.loop
@@ -167,8 +166,8 @@ class Meanwhile:
                 break
             if isinstance(said, str):
                 raise RuntimeError(f"self-play has failed: {said}")
-            self.rates = speed(said)
-            self.training.show(figures={**self.training.status.figures, **self.rates})
+            self.training.rates = speed(said)
+            self.training.show(figures={**self.training.status.figures, **self.training.rates})
         if not self.process.is_alive():
             raise RuntimeError(f"the process that plays has ended (exit code {self.process.exitcode})")
 
@@ -197,5 +196,5 @@ class Meanwhile:
             name: sum(lot[name] * lot["games"] for lot in self.lots) / games
             for name in ("game_length", "draws", "first_wins")
         }
-        self.training.end_iteration({"games": games, **means, **self.rates})
+        self.training.end_iteration({"games": games, **means})
         self.lots, self.new, self.kept = [], 0, time.perf_counter()

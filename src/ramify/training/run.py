@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import platform
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -21,27 +20,22 @@ from ramify.games import make as make_game
 from ramify.networks import GameNetwork, Network, load, make, network_id
 from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
-from ramify.selfplay.records import GameRecord, read_folder
+from ramify.selfplay.records import GameRecord, read_folder, recover
 from ramify.selfplay.run import Progress
-from ramify.training.checkpoints import checkpoints, latest, read_checkpoint, read_progress, write_checkpoint
+from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
+from ramify.training.devices import choose_device
+from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
 from ramify.training.learner import Learner
-from ramify.training.metrics import Metrics, Sink
+from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, make_samples
+from ramify.training.shelf import count_games
 
 logger = logging.getLogger("ramify")
 
 JUDGED = 2048  # newest positions on which a network is judged before it learns from them
-COUNTED = (
-    "games",
-    "batch",
-    "reuse",
-    "exact",
-    "rollout_iterations",
-    "rollout_simulations",
-)  # of loop: what iterations are made of
 FLUSH_STEPS = 50  # steps between two looks at the losses, which lie on the device
 
 
@@ -66,11 +60,11 @@ Show = Callable[[Status], None]
 class Training:
     """One run: its network, positions, figures and checkpoints. ``train`` makes it go."""
 
-    def __init__(
-        self, config: TrainConfig, folder: Path, sinks: tuple[Sink, ...] = (), show: Show | None = None
-    ) -> None:
-        self.config, self.folder, self._show = config, folder, show
-        self.device = torch.device(config.loop.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    def __init__(self, config: TrainConfig, folder: Path) -> None:
+        """Everything that can be refused is made here; the folder is not touched before ``begin``."""
+        self.config, self.folder = config, folder
+        self._show: Show | None = None
+        self.device = choose_device(config.loop.device)
         self.game = make_game(config.game, **config.params)
         if self.device.type == "cpu":
             torch.set_num_threads(config.loop.threads)
@@ -85,13 +79,34 @@ class Training:
         self.started = time.perf_counter()
         self.status = Status(iterations=config.loop.iterations)
         self.judged: dict[str, float] = {}  # of this iteration, before it was trained on
-        self._restore()
-        self.metrics = Metrics(folder / "metrics.jsonl", sinks, self.learner.steps, self.iteration)
+        self.rates: dict[str, float] = {}  # how fast its games were played
         self._waiting: list[tuple[int, float, dict[str, torch.Tensor]]] = []
+        self.evaluator: Any = None if self.overlap else make_evaluator(config, self.learner.playing, self.device)
+
+    def begin(self, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> None:
+        """Go on with what is in the folder, or write there what a run starts from."""
+        claim(self.config, self.folder)
+        self._show = show
+        self._restore()
+        file = self.folder / "metrics.jsonl"
+        self.metrics = Metrics(file, sinks, self.learner.steps, self.iteration)
+        self.status.history = [
+            {name: value for name, value in line.items() if name not in ("kind", "iteration")}
+            for line in read_metrics(file, "iteration")
+        ]
+        self.status.iteration, self.status.step = self.iteration, self.learner.steps
         if self.learner.steps == 0 and self.iteration == 0:
             self.checkpoint()
 
-    # Where things are.
+    # Where things are, and what is so.
+
+    @property
+    def overlap(self) -> bool:
+        """Whether games are played in a process of their own."""
+        loop = self.config.loop
+        if loop.overlap is None:
+            return self.device.type == "cuda" and not loop.exact and not loop.rollout_iterations
+        return loop.overlap
 
     @property
     def games_folder(self) -> Path:
@@ -110,9 +125,21 @@ class Training:
     def progress(self, share: float) -> float:
         """The share of the run that is over, by its games or by its time."""
         limit = self.config.loop.max_seconds
-        return share if limit is None else max(share, self.seconds / limit)
+        return share if limit is None else min(1.0, max(share, self.seconds / limit))
 
     # Positions.
+
+    def recover_games(self) -> None:
+        """Bring the games on disk in order, and say if some that were learnt from are gone."""
+        recover(self.games_folder)
+        before, there = int(sum(line["games"] for line in self.status.history)), count_games(self.games_folder)
+        if there < before:
+            logger.warning(
+                "%s has %d of the %d games that this run has played: it goes on without the positions of the others",
+                self.games_folder,
+                there,
+                before,
+            )
 
     def samples(self, records: list[GameRecord]) -> Samples:
         """What the network learns from these games."""
@@ -182,12 +209,12 @@ class Training:
         self.iteration += 1
         self.steps_in_iteration = 0
         made = {"seconds": self.seconds, "step": self.learner.steps, "positions": self.replay.total}
-        made |= {"replay_age": self.replay.mean_age, **self.judged, **figures}
+        made |= {"replay_age": self.replay.mean_age, **self.judged, **figures, **self.rates}
         self.metrics.write("iteration", self.iteration, made)
         self.status.history.append(dict(made))
         self.checkpoint()
         self.metrics.tell("iteration", self.iteration, made)
-        self.show(iteration=self.iteration, figures=made)
+        self.show(iteration=self.iteration, share=0.0, figures=made)
 
     def judge(self, rows: int) -> None:
         """See how the network does on the newest positions, before it has learnt from them."""
@@ -198,6 +225,7 @@ class Training:
         for name, value in changes.items():
             setattr(self.status, name, value)
         self.status.seconds = self.seconds
+        self.status.done = max(self.status.done, self.progress(0.0))  # time goes on while games are played, too
         if self._show is not None:
             self._show(self.status)
 
@@ -212,6 +240,7 @@ class Training:
             "steps_in_iteration": self.steps_in_iteration,
             "seconds": self.seconds,
             "judged": self.judged,
+            "rates": self.rates,
             "network_id": network_id(self.learner.playing),
             **origin(),
         }
@@ -228,13 +257,14 @@ class Training:
 
     def _restore(self) -> None:
         """Go on from the newest checkpoint, if there is one."""
-        found = [path for name in ("checkpoints", "partial") if (path := latest(self.folder / name)) is not None]
-        if not found:
+        found = read_newest([self.folder / "checkpoints", self.folder / "partial"])
+        if found is None:
             return
-        tensors, progress = read_checkpoint(max(found, key=lambda path: int(read_progress(path)["steps"])))
+        tensors, progress = found
         self.learner.restore(tensors, progress["steps"])
         self.iteration, self.steps_in_iteration = progress["iteration"], progress["steps_in_iteration"]
         self.before, self.judged = progress["seconds"], progress["judged"]
+        self.rates = progress.get("rates", {})  # earlier versions did not keep them
 
 
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:
@@ -251,8 +281,6 @@ def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.devic
         from ramify.evaluators.onnx import Onnx
 
         return Onnx(module, threads=loop.threads)
-    if loop.exact:
-        raise ValueError("torch rounds by a row's place in its batch: an exact run needs evaluator=onnx")
     return Network(module, device, threads=loop.threads, compile=loop.compile and device.type == "cuda")
 
 
@@ -325,6 +353,40 @@ def _commit() -> str:
     return found.stdout.strip() or "unknown"
 
 
+def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathLike[str]) -> Training:
+    """A run that can begin, or an error that says why it cannot: nothing has been written until then."""
+    if not isinstance(config, TrainConfig | str | os.PathLike):
+        raise TypeError(
+            "config must be a TrainConfig, the name of a preset or a YAML file, "
+            f"not {type(config).__name__}; TrainConfig(**settings) makes one of a dict"
+        )
+    chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
+    place = Path(folder)
+    usable(place)
+    refuse_held(place)
+    refuse_other_settings(chosen, place)
+    return Training(chosen, place)
+
+
+def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> Path:
+    """Train until the run is over; the folder of the last checkpoint. The caller holds the run's folder."""
+    from ramify.training.alternate import take_turns
+    from ramify.training.overlap import play_meanwhile
+
+    training.begin(sinks, show)
+    try:
+        (play_meanwhile if training.overlap else take_turns)(training)
+    except KeyboardInterrupt:
+        training.flush_steps()
+        training.checkpoint(partial=True)
+        raise
+    finally:
+        training.metrics.close()
+    found = latest(training.folder / "checkpoints")
+    assert found is not None
+    return found
+
+
 def train(
     config: TrainConfig | str | os.PathLike[str],
     folder: str | os.PathLike[str],
@@ -335,53 +397,8 @@ def train(
     """Train, or go on with a run that was stopped, in a folder; returns the folder of the last checkpoint.
 
     Ctrl-C ends a run with everything kept: the same call goes on where it was. A folder belongs to one config: another
-    one is an error, except for what ``loop`` says of how long and with what.
+    one is an error, except for what ``loop`` says of how long and with what. So is one in which a process trains now.
     """
-    from ramify.training.alternate import take_turns
-    from ramify.training.overlap import play_meanwhile
-
-    chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
-    place = Path(folder)
-    claim(chosen, place)
-    training = Training(chosen, place, sinks, show)
-    loop = chosen.loop
-    overlap = loop.overlap
-    if overlap is None:
-        overlap = training.device.type == "cuda" and not loop.exact and not loop.rollout_iterations
-    try:
-        (play_meanwhile if overlap else take_turns)(training)
-    except KeyboardInterrupt:
-        training.flush_steps()
-        training.checkpoint(partial=True)
-        raise
-    finally:
-        training.metrics.close()
-    found = latest(place / "checkpoints")
-    assert found is not None
-    return found
-
-
-def has_work(folder: Path) -> bool:
-    """Whether a run has left anything that other settings would spoil."""
-    trained = [path for name in ("checkpoints", "partial") for path in checkpoints(folder / name) if int(path.name)]
-    return bool(trained) or any((folder / "games").glob("*"))
-
-
-def claim(config: TrainConfig, folder: Path) -> None:
-    """Write the config into the run's folder, or find that it is the one of the run there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "config.yaml"
-    if file.exists() and has_work(folder):
-        known = load_config(file)
-        groups = [name for name in TrainConfig.model_fields if name != "loop"]
-        differing = [name for name in groups if getattr(known, name) != getattr(config, name)]
-        differing += [f"loop.{name}" for name in COUNTED if getattr(known.loop, name) != getattr(config.loop, name)]
-        if differing:
-            raise ValueError(
-                f"{folder} has a run with other settings of {', '.join(differing)}: "
-                "give the same ones to go on with it, or another folder"
-            )
-    elif file.exists():  # it came no further than its fresh network
-        for name in ("checkpoints", "partial"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-    file.write_text(as_yaml(config), encoding="utf-8")
+    training = prepare(config, folder)
+    with held(training.folder):
+        return go_on(training, sinks, show)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from ramify.selfplay.records import GameRecord, read_shards, shards
+from ramify.selfplay.records import DamagedShard, GameRecord, read_header, read_shards, shards
 
 
 class Shelf:
@@ -24,6 +25,15 @@ class Shelf:
     def fresh(self) -> list[GameRecord]:
         """The games of those shards; damaged ones are reported and left out."""
         return [game for _, games in read_shards(self.unread()) for game in games]
+
+
+def count_games(folder: Path) -> int:
+    """How many games are on disk, as far as the shards can be read."""
+    total = 0
+    for path in shards(folder):
+        with suppress(DamagedShard, OSError):
+            total += read_header(path)["games"]
+    return total
 
 
 def missing(first: int, count: int, have: Iterable[int]) -> list[tuple[int, int]]:
