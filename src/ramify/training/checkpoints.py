@@ -107,7 +107,9 @@ def read_newest(folders: list[Path]) -> Resumed | None:
     damaged: dict[Path, DamagedCheckpoint] = {}
     found: list[tuple[Path, Resumed]] = []
     for folder in folders:
-        for path in reversed(checkpoints(folder)):
+        whole = checkpoints(folder)
+        # All but the newest may have given their learners away, and are not damaged for that.
+        for path in reversed([path for path in whole if path == whole[-1] or (path / LEARNER).exists()]):
             try:
                 found.append((path, read_checkpoint(path)))
                 break
