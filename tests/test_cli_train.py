@@ -164,6 +164,7 @@ def test_the_panel_is_drawn():
         "policy loss on new positions",
     ):
         assert part in text
+    assert [line.strip() for line in text.splitlines() if "━" in line] == ["━" * 30]  # half of it, on a line of its own
 
 
 def test_a_run_that_is_out_of_time_is_finishing():

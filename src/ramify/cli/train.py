@@ -186,6 +186,7 @@ class Lines:
 def picture(status: Status, folder: Path) -> RenderableType:
     """The panel: how far, how fast, and the curves."""
     from rich.console import Group
+    from rich.padding import Padding
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
@@ -208,4 +209,5 @@ def picture(status: Status, folder: Path) -> RenderableType:
         values = [line[name] for line in status.history if name in line]
         if values:
             curves.add_row(label, sparkline(values), f"{values[-1]:.3f}")
-    return Group(head, ProgressBar(total=1.0, completed=status.done, width=60), curves)
+    bar = Padding(ProgressBar(total=1.0, completed=status.done, width=60), 0)  # by itself a bar does not end its line
+    return Group(head, bar, curves)
