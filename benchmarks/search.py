@@ -14,12 +14,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import ramify as rf
-from benchmarks._measure import best_rate, row
+from benchmarks._measure import best_rate, best_rates, row
 from ramify import _core
 from ramify.evaluators import Rollout
 from ramify.search import LatentOutput
@@ -50,7 +51,7 @@ SINGLE: tuple[tuple[str, dict[str, Any], int, float | None, float | None], ...] 
 LATENT = ((7, 1, 0.6e6), (7, 16, 1.0e6), (4_672, 1, 50e3))
 LATENT_SIMULATIONS = 200
 SIZES = (200, 2_000, 20_000, 200_000)
-THREADED_SIMULATIONS, THREADED_ROUNDS = 50_000, 30
+THREADED_SIMULATIONS, THREADED_ROUNDS = 50_000, 80
 POOL, POOL_ROUNDS = 256, 40  # games searched together, and leaves of each
 PEERS = (("connect four", "connect_four", 3_200), ("Hex 11x11", "hex(board_size=11)", 800))
 
@@ -81,20 +82,19 @@ def positions(name: str) -> list[Any]:
 def single_rows() -> list[dict[str, Any]]:
     """One tree of each position, in one thread."""
     table = []
-    for name, changes, simulations, speed, memory in SINGLE:
-        states, config = positions(name), settings(**changes)
+    rates = best_rates([partial(search_all, positions(name), changes, n) for name, changes, n, _, _ in SINGLE])
+    for rate, (name, changes, simulations, speed, memory) in zip(rates, SINGLE, strict=True):
         label = f"{name}, {'graph' if changes else 'tree'}, {simulations:,} simulations"
-
-        def search(states: Any = states, config: dict[str, Any] = config, count: int = simulations) -> Work:
-            made = [run_native(_core.make_search(state, config), count) for state in states]
-            return sum(units for units, _ in made), made
-
-        table.append(row(label, best_rate(search), "simulations/s", speed))
-        kept = [_core.make_search(state, config) for state in states]
-        for one in kept:
-            run_native(one, simulations)
+        table.append(row(label, rate, "simulations/s", speed))
+        _, kept = search_all(positions(name), changes, simulations)
         table.append(row(label, bytes_per_node(kept), "bytes/node", memory, at_most=True))
     return table
+
+
+def search_all(states: list[Any], changes: dict[str, Any], simulations: int) -> tuple[int, list[_core.Search]]:
+    """So many simulations of each position."""
+    searches = [_core.make_search(state, settings(**changes)) for state in states]
+    return sum(run_native(one, simulations)[0] for one in searches), searches
 
 
 def latent_search(actions: int) -> _core.Search:
