@@ -43,7 +43,7 @@ def accepts(fen: str) -> bool:
     except rf.InvalidInput as error:
         refusal = str(error)
     if state is None:
-        assert refusal.startswith("chess: the text '" if "\0" in fen else "chess: FEN '")
+        assert refusal.startswith("chess: the text " if "\0" in fen else "chess: FEN '")
         assert len(refusal) < 400
         return False
     assert state.fen == chess.Board(fen).fen()
