@@ -82,18 +82,19 @@ def positions(name: str) -> list[Any]:
 def single_rows() -> list[dict[str, Any]]:
     """One tree of each position, in one thread."""
     table = []
-    rates = best_rates([partial(search_all, positions(name), changes, n) for name, changes, n, _, _ in SINGLE])
-    for rate, (name, changes, simulations, speed, memory) in zip(rates, SINGLE, strict=True):
+    cases = [(positions(name), settings(**changes), n) for name, changes, n, _, _ in SINGLE]
+    rates = best_rates([partial(search_all, *case) for case in cases])
+    for rate, case, (name, changes, simulations, speed, memory) in zip(rates, cases, SINGLE, strict=True):
         label = f"{name}, {'graph' if changes else 'tree'}, {simulations:,} simulations"
         table.append(row(label, rate, "simulations/s", speed))
-        _, kept = search_all(positions(name), changes, simulations)
+        _, kept = search_all(*case)
         table.append(row(label, bytes_per_node(kept), "bytes/node", memory, at_most=True))
     return table
 
 
-def search_all(states: list[Any], changes: dict[str, Any], simulations: int) -> tuple[int, list[_core.Search]]:
+def search_all(states: list[Any], config: dict[str, Any], simulations: int) -> tuple[int, list[_core.Search]]:
     """So many simulations of each position."""
-    searches = [_core.make_search(state, settings(**changes)) for state in states]
+    searches = [_core.make_search(state, config) for state in states]
     return sum(run_native(one, simulations)[0] for one in searches), searches
 
 
