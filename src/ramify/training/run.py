@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import platform
@@ -341,6 +342,7 @@ def origin() -> dict[str, str]:
     return {"ramify": known, "commit": _commit(), "python": platform.python_version(), "torch": torch.__version__}
 
 
+@functools.cache  # of what runs: asked at every checkpoint, it takes a process each time
 def _commit() -> str:
     """The commit of the source tree, where the package is one."""
     here = Path(__file__).resolve().parent
