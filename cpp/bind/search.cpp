@@ -125,20 +125,16 @@ std::unique_ptr<BoundSearch> make_latent(int num_actions, const std::string& ord
 }
 
 // One collect (or absorb) over many searches, shared among the threads of a pool.
+std::int64_t simulations_left(const BoundSearch& bound, std::int64_t simulations, std::optional<std::int64_t> evaluations) {
+  const AnySearch& search = *bound.search;
+  std::int64_t left = search.proven() ? 0 : simulations - search.simulations();
+  if (left > 0 && evaluations) left = std::min(left, *evaluations - search.stats().evaluations);
+  return std::max<std::int64_t>(left, 0);
+}
+
 class Group {
  public:
   explicit Group(int threads) : pool_(threads) {}
-
-  // Simulations that each search has left of so many, and of so many evaluations; none once it is proven.
-  static std::vector<std::int64_t> left(const nb::list& searches, std::int64_t simulations, std::optional<std::int64_t> evaluations) {
-    std::vector<std::int64_t> left;
-    for (const AnySearch* search : pointers(searches)) {
-      std::int64_t more = search->proven() ? 0 : simulations - search->simulations();
-      if (more > 0 && evaluations) more = std::min(more, *evaluations - search->stats().evaluations);
-      left.push_back(std::max<std::int64_t>(more, 0));
-    }
-    return left;
-  }
 
   // Rows collected by each search; afterwards all rows are written, search after search.
   std::vector<int> gather(const nb::list& searches, int leaves, const std::vector<std::int64_t>& simulations,
@@ -244,6 +240,8 @@ void bind_search(nb::module_& m) {
       .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search->stats()); },
                    nb::sig("def stats(self) -> dict[str, int]"))
       .def_prop_ro("proven", [](const BoundSearch& s) { return s.search->proven(); })
+      .def("left", &simulations_left, "simulations"_a, "evaluations"_a = nb::none(),
+           "Simulations that it may still make, of so many and of so many evaluations; 0 once proven.")
       .def("second_moments", [](const BoundSearch& s) { return array_of(s.search->second_moments()); },
            "Means of the squares of what came of each of the root's edges, [2 * n0 * n1]; nan where unvisited.",
            nb::sig("def second_moments(self) -> NDArray[Any]"))
@@ -252,8 +250,6 @@ void bind_search(nb::module_& m) {
 
   nb::class_<Group>(m, "Group", "Threads that work on many searches at once.")
       .def(nb::init<int>(), "threads"_a)
-      .def_static("left", &Group::left, "searches"_a, "simulations"_a, "evaluations"_a = nb::none(),
-                  nb::sig("def left(searches: list[Search], simulations: int, evaluations: int | None = None) -> list[int]"))
       .def("gather", &Group::gather, "searches"_a, "leaves"_a, "simulations"_a, "batch"_a,
            nb::sig("def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], "
                    "batch: dict[str, Any]) -> list[int]"))

@@ -229,6 +229,11 @@ class Search:
     @property
     def proven(self) -> bool: ...
 
+    def left(self, simulations: int, evaluations: int | None = None) -> int:
+        """
+        Simulations that it may still make, of so many and of so many evaluations; 0 once proven.
+        """
+
     def second_moments(self) -> NDArray[Any]:
         """
         Means of the squares of what came of each of the root's edges, [2 * n0 * n1]; nan where unvisited.
@@ -244,9 +249,6 @@ class Group:
     """Threads that work on many searches at once."""
 
     def __init__(self, threads: int) -> None: ...
-
-    @staticmethod
-    def left(searches: list[Search], simulations: int, evaluations: int | None = None) -> list[int]: ...
 
     def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], batch: dict[str, Any]) -> list[int]: ...
 

@@ -32,14 +32,13 @@ class Budget:
         self.config = config
         self.start = time.perf_counter()
 
-    def simulations(self, stats: dict[str, int]) -> int:
-        """Simulations left, given those made; 0 when any limit is reached."""
-        if stats["simulations"] and self.seconds() <= 0:
-            return 0
-        left = self.config.simulations - stats["simulations"]
-        if self.config.max_evaluations is not None:
-            left = min(left, self.config.max_evaluations - stats["evaluations"])
-        return max(0, left)
+    def left(self, searches: Sequence[_core.Search]) -> list[int]:
+        """Simulations left to each; 0 where any limit is reached. Late or not, a search makes its first one."""
+        simulations, evaluations = self.config.simulations, self.config.max_evaluations
+        left = [search.left(simulations, evaluations) for search in searches]
+        if self.seconds() > 0:
+            return left
+        return [0 if search.stats["simulations"] else n for search, n in zip(searches, left, strict=True)]
 
     def seconds(self) -> float:
         """Time still allowed; infinite without a limit."""
@@ -239,7 +238,7 @@ class Searcher:
         while True:
             if progress is not None:
                 progress(search.stats)
-            left = self._left(search, budget)
+            [left] = self._left([search], budget)
             if stop_at is not None:
                 left = min(left, stop_at - search.stats["simulations"])
             if left <= 0:
@@ -250,25 +249,22 @@ class Searcher:
             else:
                 self._batch(search, left)
 
-    def _left(self, search: _core.Search, budget: Budget) -> int:
-        """Simulations to make before the next look at the budget; 0: none is left."""
-        if search.proven:
-            return 0
-        stats = search.stats
-        left = budget.simulations(stats)
-        if not left or not self.config.stop_early:
+    def _left(self, searches: Sequence[_core.Search], budget: Budget) -> list[int]:
+        """Simulations that each is to make before the next look at the budget; 0: none is left."""
+        left = budget.left(searches)
+        if not self.config.stop_early:
             return left
+        return [self._unless_decided(search, n) for search, n in zip(searches, left, strict=True)]
+
+    def _unless_decided(self, search: _core.Search, left: int) -> int:
+        """So many, or none if they can no longer change the best action."""
+        if not left:
+            return 0
         if self._native is None:
             return 0 if decided(search.report([]), left) else left
         # The clock may cut the core short: look at fixed counts only, or results would depend on it.
-        ahead = EARLY_CHUNK - stats["simulations"] % EARLY_CHUNK
+        ahead = EARLY_CHUNK - search.stats["simulations"] % EARLY_CHUNK
         return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
-
-    def _left_of_all(self, searches: list[_core.Search], budget: Budget) -> list[int]:
-        """As ``_left``, for each; asked once for every batch, so it goes through the core where it can."""
-        if self.config.stop_early or budget.seconds() <= 0:
-            return [self._left(search, budget) for search in searches]
-        return _core.Group.left(searches, budget.config.simulations, budget.config.max_evaluations)
 
     def _batch(self, search: _core.Search, left: int) -> None:
         rows = search.collect(self.config.batch, left)
@@ -279,7 +275,7 @@ class Searcher:
 
     def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
         while True:
-            left = self._left_of_all(searches, budget)
+            left = self._left(searches, budget)
             if not any(left):
                 return
             if self._native is not None:
