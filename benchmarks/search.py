@@ -57,7 +57,7 @@ PEERS = (("connect four", "connect_four", 3_200), ("Hex 11x11", "hex(board_size=
 
 
 def settings(**changes: Any) -> dict[str, Any]:
-    return rf.SearchConfig(**changes).model_dump()
+    return rf.SearchConfig(**changes).for_evaluator(None).model_dump()
 
 
 Work = tuple[int, object]  # simulations (or leaves), and what made them

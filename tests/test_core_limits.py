@@ -11,7 +11,7 @@ from ramify import _core
 
 pytestmark = pytest.mark.core
 
-SETTINGS = rf.SearchConfig().model_dump()
+SETTINGS = rf.SearchConfig().for_evaluator(None).model_dump()
 
 
 def test_actions_are_counted_in_sixteen_bits() -> None:

@@ -64,6 +64,7 @@ def judge(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
     return 2 * numbers[:, :, 1:], numbers[:, :, 0]
 
 
+FIXED = {"simulations": SIMULATIONS, "c_puct": 1.0}  # unless a search says otherwise; a new default changes no result
 EVALUATORS: dict[str, Any] = {"uniform": Uniform(), "rollouts": Rollout(2), "hashed": Function(judge)}
 
 
@@ -116,9 +117,7 @@ def game_cases(name: str) -> Iterator[tuple[str, list[rf.SearchResult]]]:
     for seed, (label, settings) in enumerate(SETTINGS.items()):
         for evaluator_name, evaluator in EVALUATORS.items():
             state = position(name, seed)
-            searcher = rf.Searcher(
-                state.game, evaluator, rf.SearchConfig(simulations=SIMULATIONS, **settings), seed=seed
-            )
+            searcher = rf.Searcher(state.game, evaluator, rf.SearchConfig(**{**FIXED, **settings}), seed=seed)
             results = [searcher.run(state)]
             actions = np.atleast_1d(results[0].action()).tolist()
             state.apply(*actions)
@@ -127,7 +126,7 @@ def game_cases(name: str) -> Iterator[tuple[str, list[rf.SearchResult]]]:
                 results.append(searcher.run(state))
             yield f"{name} {label} {evaluator_name}", results
     states = [position(name, seed) for seed in range(6)]
-    config = rf.SearchConfig(simulations=80, batch=4, threads=2, noise_fraction=0.25)
+    config = rf.SearchConfig(c_puct=1.0, simulations=80, batch=4, threads=2, noise_fraction=0.25)
     yield f"{name} many hashed", rf.Searcher(states[0].game, EVALUATORS["hashed"], config).run_many(states)
 
 

@@ -14,7 +14,7 @@ class Stepper:
     def __init__(self, state: rf.State, evaluator: Any, config: rf.SearchConfig) -> None:
         latent = hasattr(evaluator, "recurrent")
         self.source: Source = LatentSource(evaluator) if latent else RulesSource(state.game, evaluator)
-        self.search = self.source.new_search(state, config)
+        self.search = self.source.new_search(state, config.for_evaluator(evaluator))
         self.source.begin([state])
         self.search.begin(0)
 

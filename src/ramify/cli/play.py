@@ -98,7 +98,6 @@ def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed
     config = SearchConfig(
         simulations=simulations or (2**53 if seconds is not None else SIMULATIONS),
         max_seconds=seconds,
-        c_puct=1.4,
         graph=True,
         canonical=game.name == "hex",
         solver=isinstance(game, _core.Game) and not game.simultaneous,

@@ -55,7 +55,7 @@ def selfplay(
     ramify selfplay hex games/ --set size=5 --games 20
     ramify selfplay hex games/ --set size=7 --network hex-7
     ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
-    ramify selfplay pyrat games/ --set preset=tiny --setting selection=regret --play acting=average
+    ramify selfplay pyrat games/ --set preset=tiny --simulations 500
     """
     from ramify.games import make
     from ramify.search import SearchConfig

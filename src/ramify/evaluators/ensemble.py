@@ -18,6 +18,7 @@ from ramify.evaluators.pending import (
     version_of,
 )
 from ramify.search.batch import Batch, Evaluation, split
+from ramify.search.config import c_puct_of
 
 
 class Ensemble(Submitting):
@@ -36,6 +37,11 @@ class Ensemble(Submitting):
     def version(self) -> Any:
         """Those of the evaluators inside."""
         return tuple(version_of(inner) for inner in self.inners)
+
+    @property
+    def c_puct(self) -> float:
+        """The weighted mean of those of the evaluators inside."""
+        return float(np.dot(self.weights, [c_puct_of(inner) for inner in self.inners]))
 
     def submit(self, batch: Batch) -> Pending:
         kept = Batch(batch.observations, batch.legal.copy(), batch.acting.copy(), batch.keys)

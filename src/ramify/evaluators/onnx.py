@@ -25,7 +25,7 @@ from ramify.evaluators.outputs import (
     padded_size,
     parts,
 )
-from ramify.evaluators.pending import Pending, Ready, Submitting
+from ramify.evaluators.pending import NETWORK_C_PUCT, Pending, Ready, Submitting
 from ramify.search.batch import Batch
 
 WEIGHTS = "ramify.weights"  # in a model's metadata: {name in the network: name in the graph}, as JSON
@@ -41,6 +41,7 @@ class Onnx(Submitting):
     """
 
     needs_legal = False  # of a batch: self-play need not say what is legal
+    c_puct = NETWORK_C_PUCT
 
     def __init__(
         self,

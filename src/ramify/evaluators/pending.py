@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from ramify.search.batch import Batch, Evaluation, Evaluator
 
+NETWORK_C_PUCT = 1.4  # suits networks: docs/decisions/0031-exploration-by-evaluator.md
+
 
 class Pending(Protocol):
     """A batch that is being evaluated."""

@@ -22,6 +22,8 @@ class Uniform(NativeEvaluator):
 class Rollout(NativeEvaluator):
     """Uniform priors; the value is the mean of ``games`` random games from the position. Runs inside the core."""
 
+    c_puct = 3.0  # measured: docs/decisions/0031-exploration-by-evaluator.md
+
     def __init__(self, games: int = 1) -> None:
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games < 2**31:
             raise ValueError(f"a rollout needs at least one game, not {games!r}")

@@ -24,7 +24,7 @@ from ramify.evaluators.outputs import (
     padded_size,
     parts,
 )
-from ramify.evaluators.pending import Later, Pending, Submitting
+from ramify.evaluators.pending import NETWORK_C_PUCT, Later, Pending, Submitting
 from ramify.networks.blocks import folded
 from ramify.networks.build import network_id
 from ramify.networks.modules import GameNetwork
@@ -138,6 +138,7 @@ class Network(Submitting):
     """
 
     needs_legal = False  # of a batch: self-play need not say what is legal
+    c_puct = NETWORK_C_PUCT
 
     def __init__(self, module: nn.Module, device: str | torch.device | None = None, **settings: Any) -> None:
         if not isinstance(module, nn.Module):

@@ -32,7 +32,9 @@ class HtpSettings(Settings):
 
     simulations: int | None = Field(1000, ge=1, description="at most so many per move; None: as time allows")
     seconds: float | None = Field(None, gt=0, description="at most so long per move; None: as simulations allow")
-    exploration: float = Field(1.4, ge=0, description="weight of exploration, c_puct")
+    exploration: float | None = Field(
+        None, ge=0, description="weight of exploration, c_puct; None: what suits the evaluator"
+    )
     solver: bool = Field(True, description="prove wins and losses where the search can")
     batch: int = Field(8, ge=1, le=65536, description="leaves evaluated together by a network")
     seed: int = Field(0, ge=0, description="of all chance: the same position gets the same answer")

@@ -9,6 +9,11 @@ from pydantic import Field, field_validator, model_validator
 from ramify.search.settings import Settings
 
 
+def c_puct_of(evaluator: object) -> float:
+    """The weight of exploration that suits an evaluator; 1 where it states none."""
+    return float(getattr(evaluator, "c_puct", 1.0))
+
+
 class SearchConfig(Settings):
     """Settings of a search; frozen. An unknown or impossible setting raises a ``ValueError`` that names it."""
 
@@ -21,7 +26,9 @@ class SearchConfig(Settings):
     max_seconds: float | None = Field(None, gt=0, description="stop after so much time")
     stop_early: bool = Field(False, description="stop when the most visited action can no longer change")
 
-    c_puct: float = Field(1.0, ge=0, le=1e9, description="weight of exploration")
+    c_puct: float | None = Field(
+        None, ge=0, le=1e9, description="weight of exploration; None: 3 for rollouts, 1.4 for networks, else 1"
+    )
     c_base: float | None = Field(None, gt=0, description="c grows by ln((N + c_base + 1) / c_base); None: constant")
     parent_visits: Literal["node", "edges"] = Field("node", description="what N counts in the exploration term")
     fpu: Literal["zero", "parent", "reduction"] = Field("zero", description="what an untried outcome is worth")
@@ -64,6 +71,10 @@ class SearchConfig(Settings):
     batch: int = Field(1, ge=1, le=65536, description="leaves of one search evaluated together")
     max_in_flight: float = Field(0.25, gt=0, le=1, description="bound on those leaves, as a share of the root's visits")
     threads: int = Field(1, ge=1, le=256, description="threads that search one graph, or many searches, together")
+
+    def for_evaluator(self, evaluator: object) -> Self:
+        """The settings with ``c_puct`` filled in: an evaluator may state the value that suits it, as ``c_puct``."""
+        return self if self.c_puct is not None else self.replace(c_puct=c_puct_of(evaluator))
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

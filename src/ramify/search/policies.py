@@ -46,6 +46,7 @@ def marginal(visits: NDArray[Any], player: int) -> Floats:
 def exploration(config: SearchConfig, visits: float) -> float:
     """c(N) * sqrt(N) of the search's own selection, for a root whose edges have so many visits."""
     n = visits + 1 if config.parent_visits == "node" else visits
+    assert config.c_puct is not None, "a search's own settings have it filled in"
     c = config.c_puct
     if config.c_base is not None:
         c += math.log((n + config.c_base + 1) / config.c_base)

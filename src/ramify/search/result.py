@@ -232,7 +232,7 @@ class SearchResult:
             self.evaluation,
             self.average,
             self.scores,
-            self.config or SearchConfig(),
+            self.config or SearchConfig().for_evaluator(None),
         )
 
     def _outcome_policy(self, player: int, method: str, temperature: float) -> NDArray[np.float64]:

@@ -108,7 +108,7 @@ class Searcher:
     ) -> None:
         self.game = game
         self.evaluator = evaluator
-        self.config = config if config is not None else SearchConfig()
+        self.config = (config if config is not None else SearchConfig()).for_evaluator(evaluator)
         self.seed = checked_seed(seed)
         self._source = make_source(game, evaluator)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None

@@ -80,7 +80,7 @@ class SelfPlay:
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
         self.game = checked_game(game, "self-play")
-        self.search = search if search is not None else SearchConfig()
+        self.search = (search if search is not None else SearchConfig()).for_evaluator(evaluator)
         self.play = play if play is not None else PlayConfig()
         self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
