@@ -67,6 +67,34 @@ def test_a_tournament_and_the_ratings_of_its_store_agree(run) -> None:
     assert run("ratings", "--store", "t.db", "--game", "hex", "--set", "size=3")[0] == 0
 
 
+def test_ratings_say_what_elo_means_and_rate_those_apart_who_never_met(run) -> None:
+    others = ["random", "search:simulations=8"]
+    for first, second in ([STRONG, WEAK], others):
+        run("match", first, second, "--game", "tictactoe", "--games", "6", "--store", "g.db")
+    code, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK)
+    assert code == 0
+    assert "2 groups of players have not met" in out
+    assert out.index("group 1") < out.index(WEAK) < out.index("group 2") < out.index(others[0])
+    assert out.count("anchor") == 2
+    assert "Elo says what points to expect of a game" in out
+    _, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK, "--json")
+    found = json.loads(out)
+    assert [row["group"] for row in found["players"]] == [0, 0, 1, 1]
+    assert set(found["draw_model"]["strengths"]) == {row["identity"] for row in found["players"]}
+    run("match", WEAK, others[0], "--game", "tictactoe", "--games", "2", "--store", "g.db")
+    assert "groups" not in run("ratings", "--store", "g.db")[1]
+
+
+def test_a_match_with_draws_shows_points_to_expect(run) -> None:
+    arguments = ["match", STRONG, "alphabeta:depth=3", "--game", "tictactoe", "--games", "20", "--json"]
+    rows = json.loads(run(*arguments)[1])["players"]
+    assert rows[0]["draws"] > 0
+    points = {row["identity"]: row["points"] / row["games"] for row in rows}
+    top, bottom = rows
+    wanted = 1 / (1 + 10 ** ((bottom["elo"] - top["elo"]) / 400))
+    assert points[top["identity"]] == pytest.approx(wanted, abs=0.02)  # the prior's part
+
+
 def test_a_gauntlet_against_the_pool(run) -> None:
     code, out, _ = run(
         "tournament", WEAK, "--pool", "--gauntlet", "--game", "goofspiel", "--set", "cards=5", "--games", "2", "--json"
