@@ -95,6 +95,23 @@ def test_a_match_with_draws_shows_points_to_expect(run) -> None:
     assert points[top["identity"]] == pytest.approx(wanted, abs=0.02)  # the prior's part
 
 
+def test_a_gate_is_played_and_its_characteristic_shown(run) -> None:
+    code, out, _ = run("gate", "search:simulations=40", "random", "--game", "tictactoe", "--elo1", "200", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["verdict"] == "stronger"
+    assert found["wins"] + found["draws"] + found["losses"] == found["games"] == 2 * sum(found["pairs"])
+    _, out, _ = run("gate", "search:simulations=40", "random", "--game", "tictactoe", "--max-games", "4")
+    assert "search:simulations=40 against random: not decided" in out
+    table = ["gate", "--characteristic", "--elo1", "200", "--max-games", "100"]
+    code, out, _ = run(*table)
+    assert code == 0
+    assert "undecided" in out
+    rows = json.loads(run(*table, "--json")[1])["characteristic"]
+    assert [row["elo"] for row in rows] == [-100, 0, 50, 100, 150, 200, 300]
+    assert all(row["stronger"] + row["not_stronger"] + row["undecided"] == pytest.approx(1) for row in rows)
+
+
 def test_a_gauntlet_against_the_pool(run) -> None:
     code, out, _ = run(
         "tournament", WEAK, "--pool", "--gauntlet", "--game", "goofspiel", "--set", "cards=5", "--games", "2", "--json"
@@ -119,6 +136,8 @@ def test_a_gauntlet_against_the_pool(run) -> None:
         (["match", WEAK, STRONG, "--set", "size"], ["key=value"]),
         (["match", WEAK, STRONG, "--game", "hxe"], ["did you mean 'hex'?"]),
         (["match", WEAK, WEAK, "--set", "size=3"], ["same player"]),
+        (["gate", WEAK], ["two players", "--characteristic"]),
+        (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must lie below elo1"]),
         (["tournament", WEAK], ["two players"]),
         (["tournament", WEAK, STRONG, "--anchor", "nobody"], ["nobody"]),
         (["ratings"], ["no store", "ramify.db"]),

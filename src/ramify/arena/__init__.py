@@ -1,5 +1,6 @@
 """The arena: players, matches, tournaments, ratings."""
 
+from ramify.arena.characteristic import Operation, operating_characteristic
 from ramify.arena.draws import DrawModel, draw_model
 from ramify.arena.gating import Gate, gate
 from ramify.arena.matches import Conditions, Interrupted, Pace, Progress, fixtures, match, play
@@ -9,7 +10,7 @@ from ramify.arena.player import Choice, Player, PlayerConfig, Turn, player_confi
 from ramify.arena.ratings import Rating, Ratings, count, points_at, rate
 from ramify.arena.results import Memory, Results
 from ramify.arena.search_player import NetworkPlayerConfig, SearchPlayerConfig
-from ramify.arena.sequential import Sprt, SprtConfig, sprt
+from ramify.arena.sequential import Sprt, SprtConfig, sprt, sprt_pairs
 from ramify.arena.simple import AlphaBetaPlayerConfig, GreedyConfig, RandomConfig
 from ramify.arena.spread import pair_up
 from ramify.arena.text import read_player
@@ -30,6 +31,7 @@ __all__ = [
     "NetworkPlayerConfig",
     "Opening",
     "Openings",
+    "Operation",
     "Pace",
     "Played",
     "Player",
@@ -51,6 +53,7 @@ __all__ = [
     "gate",
     "gauntlet",
     "match",
+    "operating_characteristic",
     "pair_up",
     "play",
     "player_config",
@@ -62,4 +65,5 @@ __all__ = [
     "register_player",
     "round_robin",
     "sprt",
+    "sprt_pairs",
 ]
