@@ -49,9 +49,9 @@ def gate(
     """Play until it is clear whether a player is stronger than another.
 
     A sequential test looks after every pair of games and stops as soon as it
-    is sure, which takes about 265 games with these defaults where the truth is
-    one of the two bounds and 410 midway, fewer with draws. At most 5 % of
-    gates give the wrong answer at a bound; 1 % end undecided there, 7 % midway.
+    is sure, which takes about 270 games with these defaults where the truth is
+    one of the two bounds and 420 midway, fewer with draws. At most 5 % of
+    gates give the wrong answer at a bound; 1 % end undecided there, 8 % midway.
     --characteristic shows the table for any other test.
 
     \b
