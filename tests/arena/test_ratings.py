@@ -104,7 +104,7 @@ def test_draws_prior_and_advantage_against_the_raw_likelihood(prior: float, adva
     assert draw / math.sqrt(win * loss) == pytest.approx(found.nu)
 
 
-def test_elo_is_what_points_to_expect() -> None:
+def test_expected_points_interval_and_draw_model_of_a_match_with_draws() -> None:
     """48 won and 152 drawn of 200 are 62 %, which is 85 Elo, whatever the draws say about strength."""
     counts = {("a", "b"): (24, 76, 0), ("b", "a"): (0, 76, 24)}
     found = rate(counts, anchor="b")
@@ -113,9 +113,6 @@ def test_elo_is_what_points_to_expect() -> None:
     assert 60 < found["a"].low < 66  # by hand: 85 -+ 2 * 174 * 0.2135 / (0.62 * 0.38 * sqrt(200))
     assert 104 < found["a"].high < 110
     assert draw_model(counts, anchor="b").strengths["a"] > 700
-    decided = rate({("a", "b"): (62, 0, 38), ("b", "a"): (38, 0, 62)}, anchor="b")
-    assert decided["a"].elo == pytest.approx(found["a"].elo, abs=0.5)
-    assert decided["a"].high - decided["a"].low > 2 * (found["a"].high - found["a"].low)
 
 
 def quasi_likelihood(x: np.ndarray, counts: Counts, n: int, prior: float, advantage: bool) -> float:

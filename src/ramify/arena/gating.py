@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ramify.arena.matches import Conditions, Pace, Watch, fixtures, play
 from ramify.arena.played import Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
-from ramify.arena.sequential import PAIR, Sprt, SprtConfig, Verdict, sprt_pairs
+from ramify.arena.sequential import GAME, PAIR, Sprt, SprtConfig, Verdict, pair_log_ratio, sprt_pairs
 from ramify.arena.text import as_player
 from ramify.games import Game
 
@@ -65,13 +67,14 @@ def gate(
 
 def decide(games: Sequence[Played], candidate: str, test: SprtConfig) -> Gate:
     """What the test says of these games: it stops at the first pair that decides."""
-    tally, pairs, used = {1.0: 0, 0.5: 0, 0.0: 0}, [0] * len(PAIR), 0
+    points = np.array([played.points[played.fixture.players.index(candidate)] for played in games])
+    both = points[: len(points) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    counts = np.cumsum(both[:, None] == 2 * PAIR, axis=0)  # of all pairs up to each
+    low, high = test.bounds
+    ratios = pair_log_ratio(counts, test.elo0, test.elo1)
+    decisive = np.flatnonzero((ratios <= low) | (ratios >= high))
+    used = int(decisive[0]) + 1 if len(decisive) else len(both)
+    pairs = tuple(int(number) for number in counts[used - 1]) if used else (0,) * len(PAIR)
+    wins, draws, losses = (int((points[: 2 * used] == value).sum()) for value in GAME)
     found = sprt_pairs(pairs, test)
-    while found.verdict is None and used + 2 <= len(games):
-        both = [played.points[played.fixture.players.index(candidate)] for played in games[used : used + 2]]
-        for points in both:
-            tally[points] += 1
-        pairs[round(2 * sum(both))] += 1
-        used += 2
-        found = sprt_pairs(pairs, test)
-    return Gate(found, found.verdict, tuple(games[:used]), tally[1.0], tally[0.5], tally[0.0], tuple(pairs))
+    return Gate(found, found.verdict, tuple(games[: 2 * used]), wins, draws, losses, pairs)
