@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ramify.arena.bradley_terry import Counts
+from ramify.arena.draws import DrawModel, draw_model
 from ramify.arena.matches import Conditions, Interrupted, Pace, Watch, fixtures, play
 from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig, player_config, player_kinds
-from ramify.arena.ratings import Counts, Ratings, count, rate
+from ramify.arena.ratings import Ratings, count, rate
 from ramify.arena.results import Results
+from ramify.arena.spread import Pairs, pair_up
 from ramify.arena.text import as_player
 from ramify.games import Game
 
@@ -57,9 +60,17 @@ class Standings:
         """Games of every two players, by identity, as ``rate`` takes them."""
         return count((*game.fixture.players, game.points[0]) for game in self.games)
 
+    def pairs(self) -> Pairs:
+        """Which of these games are a pair: the same players, opening, seed and limits, with seats exchanged."""
+        return pair_up((_in_common(game.fixture), *game.fixture.players, game.points[0]) for game in self.games)
+
     def ratings(self, **settings: Any) -> Ratings:
         """Ratings of the players, by identity; settings are those of ``rate``."""
-        return rate(self.counts(), **settings)
+        return rate(self.counts(), self.pairs(), **settings)
+
+    def draw_model(self, **settings: Any) -> DrawModel:
+        """How many draws to expect, by identity; settings are those of ``draw_model``."""
+        return draw_model(self.counts(), **settings)
 
     def crosstable(self) -> dict[tuple[str, str], Line]:
         """{(player, other): what the player made of its games against the other}, by identity, both ways."""
@@ -76,6 +87,11 @@ class Standings:
     def forfeits(self) -> list[Played]:
         """Games that a player lost by failing, not by playing."""
         return [game for game in self.games if game.reason == "forfeit"]
+
+
+def _in_common(fixture: Fixture) -> tuple[Any, ...]:
+    """What the two games of a pair share, players apart."""
+    return fixture.opening, fixture.seed, fixture.limits
 
 
 @dataclass(frozen=True)

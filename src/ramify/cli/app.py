@@ -13,6 +13,7 @@ from ramify.cli import (
     doctor,
     export,
     games,
+    gate,
     htp,
     match,
     play,
@@ -34,6 +35,7 @@ app.command("analyze")(analyze.analyze)
 app.command("selfplay")(selfplay.selfplay)
 app.command("train")(train.train)
 app.command("match")(match.match)
+app.command("gate")(gate.gate)
 app.command("tournament")(tournament.tournament)
 app.command("ratings")(ratings.ratings)
 app.command("export")(export.export)

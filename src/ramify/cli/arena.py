@@ -170,6 +170,7 @@ def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> 
                 "elo": rating.elo,
                 "low": rating.low,
                 "high": rating.high,
+                "group": rating.group,
                 "games": int(rating.games),
                 "points": rating.points,
                 "wins": sum(line.wins for line in own),
@@ -181,7 +182,7 @@ def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> 
 
 
 def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
-    """The rating list for people. The last column: how likely a player is stronger than the next."""
+    """The rating list of a group for people. The last column: how likely a player is stronger than the next."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -189,7 +190,11 @@ def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
         table.add_column(name, justify="left" if name == "player" else "right", overflow="fold")
     for place, row in enumerate(rows):
         after = rows[place + 1]["identity"] if place + 1 < len(rows) else None
-        interval = "anchor" if row["identity"] == ratings.anchor else f"{row['low']:+.0f} … {row['high']:+.0f}"
+        interval = (
+            "anchor"
+            if row["identity"] == ratings.groups[row["group"]][0]
+            else f"{row['low']:+.0f} … {row['high']:+.0f}"
+        )
         better = "" if after is None else f"{100 * ratings.superiority(row['identity'], after):.1f} %"
         share = f"{row['points']:g}  ({100 * row['points'] / max(1, row['games']):.1f} %)"
         numbers = [str(row[name]) for name in ("games", "wins", "draws", "losses")]
@@ -216,6 +221,28 @@ def crosstable(standings: Standings, rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def print_standings(standings: Standings, ratings: Ratings, rows: list[dict[str, Any]], *, cross: bool) -> None:
+    """The rating list of every group, and what its figures mean."""
+    from ramify.arena.ratings import MEANING
+
+    console = table_console()
+    if len(ratings.groups) > 1:
+        console.print(
+            f"{len(ratings.groups)} groups of players have not met: no chain of games connects them. "
+            "Each is rated apart, and ratings of different groups cannot be compared."
+        )
+    for number in range(len(ratings.groups)):
+        own = [row for row in rows if row["group"] == number]
+        if len(ratings.groups) > 1:
+            console.print(f"group {number + 1}", style="bold")
+        console.print(ratings_table(own, ratings))
+        if cross and len(own) > 2:
+            console.print(crosstable(standings, own))
+    if ratings.advantage_error:
+        console.print(f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo")
+    console.print(f"{MEANING}.", style="dim")
+
+
 def report(
     standings: Standings,
     labels: dict[str, str],
@@ -227,7 +254,8 @@ def report(
 ) -> None:
     """Print the standings. Of a tournament that was stopped, too; then the command ends with exit code 130."""
     if standings.games:
-        ratings = standings.ratings(**more.pop("rating", {}), anchor=anchor)
+        settings = {**more.pop("rating", {}), "anchor": anchor}
+        ratings = standings.ratings(**settings)
         rows = describe(standings, ratings, labels)
         failed = [
             f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"
@@ -237,19 +265,19 @@ def report(
             table = {
                 f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()
             }
-            document = {"players": rows, "crosstable": table, "draw": ratings.draw, "advantage": ratings.advantage}
+            draws = standings.draw_model(**settings)
+            document = {
+                "players": rows,
+                "groups": ratings.groups,
+                "crosstable": table,
+                "advantage": ratings.advantage,
+                "draw_model": {"nu": draws.nu, "strengths": draws.strengths},
+            }
             print_json({**document, "forfeits": failed, "complete": standings.complete, **more})
         else:
-            console = table_console()
-            console.print(ratings_table(rows, ratings))
-            if cross and len(rows) > 2:
-                console.print(crosstable(standings, rows))
-            if ratings.advantage_error:
-                console.print(
-                    f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo"
-                )
+            print_standings(standings, ratings, rows, cross=cross)
             for line in dict.fromkeys(failed):
-                console.print(f"forfeit: {line}", style="red", markup=False)
+                table_console().print(f"forfeit: {line}", style="red", markup=False)
     if not standings.complete:
         print(
             f"ramify: stopped with {len(standings.games)} games, which are kept; the same command goes on",

@@ -147,6 +147,8 @@ def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, 
 
 def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
     """The ratings for people or machines, and where the report is."""
+    from ramify.arena.ratings import MEANING
+
     ratings = rated.standings.ratings(anchor=rated.identities[RANDOM])
     lines, names, trained = rated.standings.crosstable(), rated.names, rated.identities[TRAINED]
     rows: list[dict[str, Any]] = [
@@ -166,5 +168,6 @@ def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
         low, high = row["interval"]
         score = "" if row["trained_scores"] is None else f"   the trained player scores {row['trained_scores']:.0%}"
         print(f"{row['player']:20} {row['elo']:+5} Elo ({low:+} to {high:+}){score}")
+    print(f"{MEANING}.")
     print(f"{seconds:.0f} s in all; look at {path}")
     return None

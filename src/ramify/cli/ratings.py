@@ -25,6 +25,10 @@ def ratings(
 ) -> None:
     """Rate every player of a store by all its games.
 
+    Elo says what points to expect, draws included; 95 % intervals account for
+    what two games with the same opening have in common. Players that no chain
+    of games connects are listed in groups of their own, each with its anchor.
+
     \b
     ramify ratings --game hex --set size=5 --anchor random
     """
