@@ -100,6 +100,8 @@ def locked(file: Path, doing: str, wait: float = 0.0) -> Iterator[bool]:
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
+        with suppress(OSError):
+            file.unlink()
         yield False
         return
     try:

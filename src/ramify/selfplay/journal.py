@@ -23,7 +23,7 @@ from ramify.search.files import InUse, locked, reason
 
 LOCK = ".selfplay.lock"
 WAIT_SECONDS = 10.0  # for another process to let go of the folder, where that is to be expected
-SHORTEST = struct.calcsize("<QQffHI")  # a record of no moves
+SHORTEST = struct.calcsize(records.GAME)  # a record of no moves
 OLD_SECONDS = 3600.0  # without locks: a file that nobody has touched for so long is nobody's
 
 JOURNAL = re.compile(r"\.journal-(\d+)(-[0-9a-f]+)?")
@@ -31,6 +31,7 @@ NEXT_JOURNAL = re.compile(r"\.next\.journal-(\d+)(-[0-9a-f]+)?")
 BESIDE = re.compile(r"\.\d+\.games\.([0-9a-f]{8}|claim)")  # a shard that was being written; see ramify.search.files
 
 logger = logging.getLogger("ramify")
+_of_this_process: set[str] = set()  # journals that are being written
 
 
 @contextmanager
@@ -72,6 +73,7 @@ class Journal:
         self.path = folder / f".{name}"
         self._beside = folder / f".next.{name}"
         self._file = self.path.open("xb")
+        _of_this_process.update((self.path.name, self._beside.name))
         self._file.write(self._start)
 
     def add(self, finished: Iterable[bytes]) -> None:
@@ -92,6 +94,7 @@ class Journal:
         """Close the journal and leave it for ``recover``."""
         with suppress(OSError):  # a full disk: what could not be written is lost
             self._file.close()
+        _of_this_process.difference_update((self.path.name, self._beside.name))
 
     def close(self) -> None:
         """Close the journal, all of whose games are in shards."""
@@ -110,7 +113,7 @@ def _pieces(data: bytes, path: Path) -> Iterator[bytes]:
     while at + 8 <= len(data):
         size, checksum = struct.unpack_from("<II", data, at)
         piece = data[at + 8 : at + 8 + size] if size <= len(data) - at - 8 else b""
-        if (size >= SHORTEST or piece.startswith(b"{")) and zlib.crc32(piece) == checksum:
+        if (len(piece) >= SHORTEST or piece.startswith(b"{")) and zlib.crc32(piece) == checksum:
             if gap:
                 logger.warning("%s: a damaged part of it is left out", path)
             gap = False
@@ -169,8 +172,10 @@ def _save(folder: Path, journal: Path) -> int:
     """Write those games of a journal that no shard has; returns how many."""
     data = journal.read_bytes()
     pieces = list(_pieces(data, journal))
+    if not pieces:
+        return 0
     headers = [found for found in map(_plain_header, pieces) if found is not None]
-    known, waiting = records.numbers_in(folder) if pieces else set(), list[bytes]()
+    known, waiting = records.numbers_in(folder), list[bytes]()
     for piece in pieces:
         if _plain_header(piece) is not None:
             continue
@@ -211,8 +216,8 @@ def _in_use(path: Path) -> bool:
             return time.time() - path.stat().st_mtime < OLD_SECONDS
         return True
     process = int(found[1])
-    if process == os.getpid():
-        return False  # an earlier run of this very process, or another process of that number, long gone
+    if process == os.getpid():  # if not of a run that goes on: of an earlier one, or of a process long gone
+        return path.name in _of_this_process
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

@@ -34,6 +34,7 @@ SUFFIX = ".games"
 LEVEL = 6  # of compression: a tenth smaller than 3, and still faster than games are played
 SIZES = "<IIQQ"  # after the magic: version, bytes of the header, of the packed records, of the records
 DIGEST = 32  # bytes
+GAME = "<QQffHI"  # of a record: number, seed, returns, flags, moves
 
 # A forged shard must not fill the memory. What is written stays far below; a large file may hold much.
 MOST_WRITTEN = 256 << 20  # bytes of records in one shard, unless a single game has more
@@ -137,10 +138,9 @@ def decode(data: bytes) -> GameRecord:
 
 
 def _decode(reader: _Reader) -> GameRecord:
+    _number(reader.data)
     try:
-        number, seed, first, second, flags, count = reader.take("QQffHI")
-        if number >= 1 << 63:
-            raise DamagedShard(f"no game has the number {number}")
+        number, seed, first, second, flags, count = reader.take(GAME[1:])
         moves = [_decode_move(reader) for _ in range(count)]
     except DamagedShard:
         raise
@@ -298,18 +298,33 @@ def read_shard(path: Path) -> tuple[Header, list[GameRecord]]:
             room = reader.room
     except DamagedShard as damage:
         raise DamagedShard(f"{path}: {damage}") from None
-    if len(games) != header["games"]:
-        raise DamagedShard(f"{path}: {len(games)} games where its header says {header['games']}")
+    _check_count(header, len(games))
     return header, games
 
 
 def read_numbers(path: Path) -> list[tuple[int, int]]:
     """Number and seed of a shard's games, which are not decoded; raises DamagedShard unless the shard is whole."""
-    _, packed, size = _open_shard(path)
+    header, packed, size = _open_shard(path)
     try:
-        return [struct.unpack_from("<QQ", record) for record in _unpack(packed, size)]
-    except (DamagedShard, struct.error) as damage:
+        found = [_number(record) for record in _unpack(packed, size)]
+    except DamagedShard as damage:
         raise DamagedShard(f"{path}: {damage}") from None
+    _check_count(header, len(found))
+    return found
+
+
+def _number(record: bytes) -> tuple[int, int]:
+    if len(record) < struct.calcsize(GAME):
+        raise DamagedShard("a record that is no game")
+    number, seed = struct.unpack_from("<QQ", record)
+    if number >= 1 << 63:
+        raise DamagedShard(f"no game has the number {number}")
+    return number, seed
+
+
+def _check_count(header: Header, count: int) -> None:
+    if count != header["games"]:
+        raise DamagedShard(f"{header.path}: {count} games where its header says {header['games']}")
 
 
 def _open_shard(path: Path) -> tuple[Header, memoryview, int]:
