@@ -223,7 +223,7 @@ def test_a_run_that_was_ended_becomes_what_it_would_have_been(tmp_path: Path, st
         _, err = process.communicate(timeout=60)
         assert process.returncode == (130 if sign == signal.SIGINT else -sign)
         if sign == signal.SIGINT:
-            assert err.startswith("stopped after ")
+            assert err.startswith("ramify: stopped after ")
             assert "which are kept; the same command with --games " in err
             assert not list((tmp_path / "games").glob(".*"))
     recover(tmp_path / "games")

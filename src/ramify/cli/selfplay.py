@@ -118,7 +118,7 @@ def play_all(
     if stopped:
         left = games - figures.games
         on = f"the same command with --games {left} plays the other {left}" if left else "all games were played"
-        print(f"stopped after {figures.games} of {games} games, which are kept; {on}", file=sys.stderr)
+        print(f"ramify: stopped after {figures.games} of {games} games, which are kept; {on}", file=sys.stderr)
         raise typer.Exit(130)
 
 
