@@ -199,9 +199,10 @@ def test_games_of_another_seed_are_other_games(tmp_path: Path) -> None:
 
 def test_what_was_being_written_is_cleared_away(tmp_path: Path) -> None:
     ours = (".000003.games.0123abcd", ".000003.games.claim", ".next.journal-7-0123abcd", LOCK)
-    others = (".000003.games.backup", ".notes", ".journal-notes", "readme.0123abcd")
+    others = (".000003.games.backup", ".notes", ".journal-notes", ".journal-2024", "readme.0123abcd")
     for name in (*ours, *others):
         (tmp_path / name).write_bytes(b"x")
+    (tmp_path / ".journal-8").touch()
     run(player(1), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(("000000.games", *others))
 

@@ -152,7 +152,8 @@ def recover(folder: str | os.PathLike[str], wait: float = WAIT_SECONDS) -> int:
 
 def _left_behind(folder: Path) -> list[Path]:
     patterns = (JOURNAL, NEXT_JOURNAL, BESIDE)
-    return sorted(path for path in folder.glob(".*") if any(pattern.fullmatch(path.name) for pattern in patterns))
+    named = (path for path in folder.glob(".*") if any(pattern.fullmatch(path.name) for pattern in patterns))
+    return sorted(path for path in named if path.is_file() and not path.is_symlink())
 
 
 def recover_held(folder: Path, sure: bool) -> int:
@@ -163,21 +164,34 @@ def recover_held(folder: Path, sure: bool) -> int:
             if not sure and _in_use(path):
                 continue
             if JOURNAL.fullmatch(path.name):
-                saved += _save(folder, path)
+                data = _read(path)
+                if data is None:
+                    continue
+                saved += _save(folder, path, data)
             path.unlink(missing_ok=True)
     return saved
 
 
-def _save(folder: Path, journal: Path) -> int:
+def _read(journal: Path) -> bytes | None:
+    """The bytes of a journal; None for a file that is none, or nothing of which can be read."""
+    try:
+        data = journal.read_bytes()
+    except OSError as error:
+        logger.warning("%s stays as it is: %s", journal, reason(error))
+        return None
+    if data and not data.startswith(b"{") and next(_pieces(data, journal), None) is None:
+        logger.warning("%s stays as it is: no journal of games, or all of it is damaged", journal)
+        return None
+    return data
+
+
+def _save(folder: Path, journal: Path, data: bytes) -> int:
     """Write those games of a journal that no shard has; returns how many."""
-    data = journal.read_bytes()
     pieces = list(_pieces(data, journal))
-    if not pieces:
-        return 0
-    headers = [found for found in map(_plain_header, pieces) if found is not None]
-    known, waiting = records.numbers_in(folder), list[bytes]()
+    heads = [piece for piece in pieces if _plain_header(piece) is not None]
+    known, waiting = records.numbers_in(folder) if len(pieces) > len(heads) else set(), list[bytes]()
     for piece in pieces:
-        if _plain_header(piece) is not None:
+        if piece in heads:
             continue
         try:
             game = records.decode(piece)
@@ -187,7 +201,8 @@ def _save(folder: Path, journal: Path) -> int:
         if (game.number, game.seed) not in known:
             known.add((game.number, game.seed))
             waiting.append(piece)
-    header = headers[0] if headers else _header_without_checksum(folder, journal, data)
+    header = _plain_header(heads[0]) if heads else None
+    header = header or _header_without_checksum(folder, journal, data)
     saved = len(waiting)
     while waiting:
         chosen = records.lot(waiting, len(waiting))
