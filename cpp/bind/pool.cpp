@@ -45,7 +45,8 @@ struct BoundPool {
 };
 
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
-                                     int places, std::int64_t first, std::int64_t games, int threads) {
+                                     int places, std::vector<std::int64_t> unfinished, std::int64_t first,
+                                     std::int64_t games, int threads) {
   const Settings given = to_settings(settings);
   const PlaySettings how = to_play(play);
   Pool::Start start;
@@ -61,7 +62,7 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
     start = [&native, make, given](std::uint64_t state_seed) { return make(*native.initial(state_seed), given); };
   }
   const MaybeRelease release(python);
-  auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, first, games, threads);
+  auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, std::move(unfinished), first, games, threads);
   return std::make_unique<BoundPool>(BoundPool{std::move(pool), std::move(game), python});
 }
 
@@ -116,9 +117,10 @@ void bind_pool(nb::module_& m) {
            "place"_a, "first"_a, "second"_a)
       .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
-  m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "first"_a, "games"_a, "threads"_a,
+  m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,
+        "games"_a, "threads"_a,
         nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
-                "first: int, games: int, threads: int) -> Pool"));
+                "unfinished: list[int], first: int, games: int, threads: int) -> Pool"));
 }
 
 }  // namespace ramify

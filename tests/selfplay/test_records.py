@@ -16,7 +16,8 @@ import pytest
 
 import ramify as rf
 from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, recover, run
-from ramify.selfplay.records import Journal, shards, write_shard
+from ramify.selfplay.journal import Journal
+from ramify.selfplay.records import shards, write_shard
 from ramify.selfplay.run import Progress, first_game, refuse_other_game, warn_of_other_settings
 
 

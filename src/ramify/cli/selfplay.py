@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ramify.games import Game
-    from ramify.selfplay import Progress
+    from ramify.selfplay import Progress, SelfPlay
 
 
 def selfplay(
@@ -49,7 +50,8 @@ def selfplay(
     """Play games against oneself and keep them.
 
     Finished games are safe: Ctrl-C, an error or a full disk lose only those in
-    play. Started again on the same folder, a run goes on with the next game.
+    play. Started again on the same folder, a run plays those first, and goes on
+    with the next. One process at a time plays into a folder.
 
     \b
     ramify selfplay hex games/ --set size=5 --games 20
@@ -60,39 +62,64 @@ def selfplay(
     from ramify.games import make
     from ramify.search import SearchConfig
     from ramify.selfplay import PlayConfig, SelfPlay
-    from ramify.selfplay.run import first_game, refuse_other_game, run, warn_of_other_settings
+    from ramify.selfplay.journal import held, recover_held
+    from ramify.selfplay.run import games_to_play, refuse_other_game
 
+    with ExitStack() as stack:
+        try:
+            made = make(game, **parse_settings(set_ or []))
+            refuse_other_game(folder, made)
+            chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
+            search = SearchConfig(**{"simulations": simulations, **parse_settings(setting or [])})
+            how = PlayConfig(**parse_settings(play or []))
+            sure = stack.enter_context(held(folder, wait=1.0))
+            recover_held(folder, sure)
+            refuse_other_game(folder, made)  # what was recovered included
+            unfinished, first = games_to_play(folder, games)
+            player = SelfPlay(
+                made,
+                chosen,
+                search,
+                how,
+                games=games,
+                places=min(places, games),
+                threads=threads,
+                seed=seed,
+                first=first,
+                unfinished=unfinished,
+            )
+        except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
+            fail(error)
+        play_all(player, folder, games, games_per_shard, name, as_json=json)
+
+
+def play_all(
+    player: SelfPlay, folder: Path, games: int, games_per_shard: int, network: str | None, *, as_json: bool
+) -> None:
+    """Play, and say what came of it; the folder is held."""
+    from ramify.selfplay.run import Shards, measure, run_held, warn_of_other_settings
+
+    stopped = False
     try:
-        made = make(game, **parse_settings(set_ or []))
-        refuse_other_game(folder, made)
-        chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
-        player = SelfPlay(
-            made,
-            chosen,
-            SearchConfig(**{"simulations": simulations, **parse_settings(setting or [])}),
-            PlayConfig(**parse_settings(play or [])),
-            games=games,
-            places=min(places, games),
-            threads=threads,
-            seed=seed,
-            first=first_game(folder),
-        )
-    except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
+        warn_of_other_settings(folder, player)
+        shards = Shards(player, folder, games_per_shard, network)
+    except (ValueError, OSError) as error:
         fail(error)
     with ExitStack() as stack:
-        shown = Panel(stack, partial(figures_table, games=games)) if watched(json) else None
+        shown = Panel(stack, partial(figures_table, games=games)) if watched(as_json) else None
         try:
-            warn_of_other_settings(folder, player)
-            figures = run(player, folder, games_per_shard=games_per_shard, network=name, progress=shown)
+            figures = run_held(shards, progress=shown)
         except (ValueError, RuntimeError, OSError) as error:
             fail(error)
         except KeyboardInterrupt:
-            from ramify.selfplay.records import shards
-            from ramify.selfplay.run import measure
-
-            written = shards(folder)
-            figures = measure(player, len(written), sum(path.stat().st_size for path in written))
-    report(figures, folder, as_json=json)
+            stopped = True
+            figures = measure(player, shards.count, shards.size)
+    report(figures, folder, as_json=as_json)
+    if stopped:
+        left = games - figures.games
+        on = f"the same command with --games {left} plays the other {left}" if left else "all games were played"
+        print(f"ramify: stopped after {figures.games} of {games} games, which are kept; {on}", file=sys.stderr)
+        raise typer.Exit(130)
 
 
 def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int, **how: Any) -> tuple[Any, str | None]:

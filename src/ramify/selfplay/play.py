@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -49,9 +49,10 @@ class SelfPlay:
     """Games of one evaluator against itself. Iterate over it: every item is a list of records, as bytes, often empty.
 
     ``places`` games are played at once and each finished one is replaced, until ``games`` are done (None: until
-    ``stop``). What a game becomes depends on ``seed`` and its number alone. ``fixed_batches`` pads every batch to one
-    size, for evaluators whose rounding depends on it, such as ONNX Runtime's: then results do not depend on ``places``
-    or ``threads`` either. (Torch may round by a row's place in the batch as well.)
+    ``stop``): those with the numbers in ``unfinished``, then those from ``first`` on. What a game becomes depends on
+    ``seed`` and its number alone. ``fixed_batches`` pads every batch to one size, for evaluators whose rounding depends
+    on it, such as ONNX Runtime's: then results do not depend on ``places`` or ``threads`` either. (Torch may round by a
+    row's place in the batch as well.)
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class SelfPlay:
         threads: int = 1,
         seed: int = 0,
         first: int = 0,
+        unfinished: Sequence[int] = (),
         fixed_batches: int | None = None,
     ) -> None:
         for name, wanted, given in (("search", SearchConfig, search), ("play", PlayConfig, play)):
@@ -76,6 +78,7 @@ class SelfPlay:
             ("threads", 1, threads),
             ("first", 0, first),
             ("games", 0, games or 0),
+            *(("unfinished", 0, number) for number in unfinished),
         ):
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
@@ -94,6 +97,7 @@ class SelfPlay:
             self.play.core(self.search, ask=self._asks, rollouts=rollouts),
             self.seed,
             places,
+            list(unfinished),
             first,
             -1 if games is None else games,
             threads,

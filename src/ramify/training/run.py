@@ -20,8 +20,9 @@ from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.networks import GameNetwork, Network, load, make, network_id
 from ramify.search.config import SearchConfig
+from ramify.selfplay.journal import recover
 from ramify.selfplay.play import SelfPlay
-from ramify.selfplay.records import GameRecord, read_folder, recover
+from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
