@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import typer
 from ramify.cli.common import fail, parse_settings, print_json, table_console, watched
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from ramify.arena import Conditions, PlayerConfig, Progress, Ratings, Standings
@@ -37,6 +39,10 @@ StorePath = Annotated[Path, typer.Option("--store", help="The file that keeps th
 Together = Annotated[int, typer.Option(min=1, help="Games at once in each process.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: this one.")]
 Anchor = Annotated[str | None, typer.Option(help="The player whose rating is 0: its text, or its identity.")]
+Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, also those in the store.")]
+CountForfeits = Annotated[
+    bool, typer.Option("--count-forfeits", help="Count games that a player forfeited as lost; default: leave them out.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines: everything as JSON.")]
 
 MISTAKES = (ValueError, TypeError, ImportError, OSError, RuntimeError, KeyError)
@@ -49,6 +55,17 @@ class Setup:
     game: Game
     players: list[PlayerConfig]
     conditions: Conditions
+
+
+@dataclass(frozen=True)
+class How:
+    """How games are played and kept: it changes none of them."""
+
+    store: Path
+    together: int = 16
+    workers: int = 0
+    replay: bool = False
+    count_forfeits: bool = False
 
 
 def read_setup(
@@ -216,6 +233,20 @@ def crosstable(standings: Standings, rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def forfeit_lines(standings: Standings, labels: dict[str, str], least: float) -> list[str]:
+    """A line for every player that failed in more than a share ``least`` of its games: how often, and how at first."""
+    games, failed = Counter[str](), dict[str, list[str]]()
+    for game in standings.games:
+        games.update(set(game.fixture.players))
+        for seat in game.forfeited:
+            failed.setdefault(game.fixture.players[seat], []).append(game.detail)
+    return [
+        f"{labels[player]} forfeited {len(details)} of its {games[player]} games ({details[0]})"
+        for player, details in failed.items()
+        if len(details) > least * games[player]
+    ]
+
+
 def report(
     standings: Standings,
     labels: dict[str, str],
@@ -226,33 +257,66 @@ def report(
     more: dict[str, Any],
 ) -> None:
     """Print the standings. Of a tournament that was stopped, too; then the command ends with exit code 130."""
+    mostly = forfeit_lines(standings, labels, 0.5)
     if standings.games:
-        ratings = standings.ratings(**more.pop("rating", {}), anchor=anchor)
-        rows = describe(standings, ratings, labels)
-        failed = [
-            f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"
-            for game in standings.forfeits
-        ]
+        ratings, rows = rated(standings, labels, anchor, more.pop("rating", {}))
         if as_json:
-            table = {
-                f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()
-            }
-            document = {"players": rows, "crosstable": table, "draw": ratings.draw, "advantage": ratings.advantage}
-            print_json({**document, "forfeits": failed, "complete": standings.complete, **more})
+            print_document(standings, ratings, rows, labels, {"warnings": mostly, **more})
         else:
             console = table_console()
-            console.print(ratings_table(rows, ratings))
-            if cross and len(rows) > 2:
-                console.print(crosstable(standings, rows))
-            if ratings.advantage_error:
-                console.print(
-                    f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo"
-                )
-            for line in dict.fromkeys(failed):
-                console.print(f"forfeit: {line}", style="red", markup=False)
+            for line in mostly:
+                console.print(line, style="red", markup=False, soft_wrap=True)
+            if ratings is not None:
+                print_tables(console, standings, ratings, rows, cross=cross)
+            for line in forfeit_lines(standings, labels, 0.0):
+                if line not in mostly:
+                    console.print(line, style="red", markup=False, soft_wrap=True)
+            if standings.forfeits and not standings.count_forfeits:
+                console.print(f"games that were forfeited and are not counted: {len(standings.forfeits)}", style="dim")
     if not standings.complete:
         print(
-            f"ramify: stopped with {len(standings.games)} games, which are kept; the same command goes on",
+            f"ramify: stopped with {len(standings.games)} games, which are kept; the same command goes on"
+            f"{' (without --replay)' if more.get('replay') else ''}",
             file=sys.stderr,
         )
         raise typer.Exit(130)
+
+
+def rated(
+    standings: Standings, labels: dict[str, str], anchor: str | None, settings: dict[str, Any]
+) -> tuple[Ratings | None, list[dict[str, Any]]]:
+    """Ratings and the rows of the list; None and no rows where no game counts."""
+    playing = {identity for game in standings.counted for identity in game.fixture.players}
+    if not playing:
+        return None, []
+    ratings = standings.ratings(**settings, anchor=anchor if anchor in playing else None)
+    return ratings, describe(standings, ratings, labels)
+
+
+def print_document(
+    standings: Standings,
+    ratings: Ratings | None,
+    rows: list[dict[str, Any]],
+    labels: dict[str, str],
+    more: dict[str, Any],
+) -> None:
+    """For machines."""
+    table = {f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()}
+    failed = [
+        f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"
+        for game in standings.forfeits
+    ]
+    numbers = {} if ratings is None else {"draw": ratings.draw, "advantage": ratings.advantage}
+    found = {"players": rows, "crosstable": table, **numbers, "forfeits": failed, "complete": standings.complete}
+    print_json({"warnings": more.pop("warnings"), **found, "forfeits_counted": standings.count_forfeits, **more})
+
+
+def print_tables(
+    console: Console, standings: Standings, ratings: Ratings, rows: list[dict[str, Any]], *, cross: bool
+) -> None:
+    """For people."""
+    console.print(ratings_table(rows, ratings))
+    if cross and len(rows) > 2:
+        console.print(crosstable(standings, rows))
+    if ratings.advantage_error:
+        console.print(f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo")

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
 DEFAULT = Path("ramify.db")
-HEAD = "0001"  # the newest migration: what this version reads and writes
+HEAD = "0002"  # the newest migration: what this version reads and writes
 BUSY_SECONDS = 60.0  # how long a process waits for the others' writing
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sqlalchemy import func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.sqlite import Insert, insert
 
 from ramify.arena import Fixture, Limits, Opening, Played, PlayerConfig
 from ramify.arena.played import Reason, Winner
@@ -26,26 +26,40 @@ class StoredPlayer:
     kind: str
     label: str
     content: Mapping[str, Any]
+    versions: Mapping[str, Any] | None  # of its code; None for players met before these were kept
 
 
 class StoredResults:
-    """The arena's ``Results`` on a store."""
+    """The arena's ``Results`` on a store.
 
-    def __init__(self, database: Database) -> None:
+    ``replay``: only games that were added here are found, and they replace those of the store, except that a forfeit
+    never replaces a game that was played to its end. ``forfeits``: these are found, too.
+    """
+
+    def __init__(self, database: Database, *, replay: bool = False, forfeits: bool = False) -> None:
         self._database = database
+        self._replay, self._forfeits = replay, forfeits
         self._met: set[str] = set()
+        self._added: set[str] = set()
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
+        wanted = [key for key in keys if key in self._added] if self._replay else keys
         found: dict[str, Played] = {}
         with self._database.reading() as session:
-            for start in range(0, len(keys), MANY):
-                asked = select(GameRow).where(GameRow.key.in_(keys[start : start + MANY]))
+            for start in range(0, len(wanted), MANY):
+                asked = select(GameRow).where(GameRow.key.in_(wanted[start : start + MANY]))
                 found.update((row.key, played_of(row)) for row in session.scalars(asked))
-        return found
+        return {key: played for key, played in found.items() if self._forfeits or not played.forfeited}
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
         rows: list[dict[str, Any]] = [
-            {"identity": one.identity, "kind": one.kind, "label": one.label, "content": one.content()}
+            {
+                "identity": one.identity,
+                "kind": one.kind,
+                "label": one.label,
+                "content": one.content(),
+                "versions": one.versions(),
+            }
             for one in players
             if one.identity not in self._met
         ]
@@ -56,19 +70,35 @@ class StoredResults:
 
     def add(self, played: Played) -> None:
         with self._database.writing() as session:
-            session.execute(insert(GameRow).on_conflict_do_nothing(index_elements=["key"]), [values_of(played)])
+            session.execute(insert_game(replay=self._replay), [values_of(played)])
+        self._added.add(played.key)
+
+
+def insert_game(*, replay: bool) -> Insert:
+    """The order that adds a game. One that is there gives way if it was forfeited, and to any replayed to its end."""
+    order = insert(GameRow)
+    news = {column.name: order.excluded[column.name] for column in GameRow.__table__.columns if column.name != "id"}
+    gives_way = GameRow.reason == "forfeit"
+    if replay:
+        gives_way = gives_way | (order.excluded.reason != "forfeit")
+    return order.on_conflict_do_update(index_elements=["key"], set_=news, where=gives_way)
 
 
 def stored_players(database: Database) -> dict[str, StoredPlayer]:
     """Every player met, by identity."""
     with database.reading() as session:
         rows = session.scalars(select(PlayerRow).order_by(PlayerRow.added, PlayerRow.identity))
-        return {row.identity: StoredPlayer(row.identity, row.kind, row.label, row.content) for row in rows}
+        players = [StoredPlayer(row.identity, row.kind, row.label, row.content, row.versions) for row in rows]
+        return {player.identity: player for player in players}
 
 
-def stored_games(database: Database, game: str | None, params: Mapping[str, Any] | None) -> list[Played]:
-    """Games in the order in which they came; of one game, and with these parameters, where given."""
+def stored_games(
+    database: Database, game: str | None, params: Mapping[str, Any] | None, forfeits: bool
+) -> list[Played]:
+    """Games in the order in which they came; of one game, with these parameters, with forfeits, where wanted."""
     asked = select(GameRow).order_by(GameRow.id)
+    if not forfeits:
+        asked = asked.where(GameRow.reason != "forfeit")
     if game is not None:
         asked = asked.where(GameRow.game == game)
     if params is not None:
@@ -123,7 +153,8 @@ def played_of(row: GameRow) -> Played:
 
 
 def stored_kinds(database: Database) -> dict[tuple[str, str], int]:
-    """How many games there are, of each game and parameters (as JSON)."""
-    asked = select(GameRow.game, GameRow.params, func.count()).group_by(GameRow.game, GameRow.params)
+    """How many games there are, without forfeits, of each game and parameters (as JSON)."""
+    asked = select(GameRow.game, GameRow.params, func.count()).where(GameRow.reason != "forfeit")
+    asked = asked.group_by(GameRow.game, GameRow.params)
     with database.reading() as session:
         return {(game, params): number for game, params, number in session.execute(asked)}

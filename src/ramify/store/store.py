@@ -25,20 +25,28 @@ class Store(Runs):
         self._database = Database(path)
         self.path = self._database.path
 
-    def results(self) -> StoredResults:
-        """The place for an arena's games: ``match(…, results=store.results())`` plays only what is missing."""
-        return StoredResults(self._database)
+    def results(self, *, replay: bool = False, forfeits: bool = False) -> StoredResults:
+        """The place for an arena's games: ``match(…, results=store.results())`` plays only what is missing.
+
+        Games are found by the identities of their players, which include the versions of their code. ``replay`` plays
+        everything again and replaces what is there. Games that a player has forfeited (by an error, too long a
+        silence, an illegal action) are played again, unless ``forfeits``.
+        """
+        return StoredResults(self._database, replay=replay, forfeits=forfeits)
 
     def players(self) -> dict[str, StoredPlayer]:
         """Every player whose games are here, by identity."""
         return stored_players(self._database)
 
-    def games(self, game: str | None = None, params: Mapping[str, Any] | None = None) -> list[Played]:
-        """Games in the order in which they came; of one game, and with exactly these parameters, where given."""
-        return stored_games(self._database, game, params)
+    def games(
+        self, game: str | None = None, params: Mapping[str, Any] | None = None, *, forfeits: bool = False
+    ) -> list[Played]:
+        """Games in the order in which they came; of one game, and with exactly these parameters, where given. Those
+        that a player has forfeited are among them only if ``forfeits``."""
+        return stored_games(self._database, game, params, forfeits)
 
     def kinds_of_games(self) -> list[tuple[str, dict[str, Any], int]]:
-        """Games, their parameters, and how many there are."""
+        """Games, their parameters, and how many there are; forfeits are not counted."""
         return [(game, json.loads(params), number) for (game, params), number in stored_kinds(self._database).items()]
 
     def close(self) -> None:
