@@ -114,13 +114,17 @@ def read_players(texts: Sequence[str]) -> list[PlayerConfig]:
     return players
 
 
-def open_store(path: Path) -> Store:
-    """The store; ends the command where it cannot be opened."""
+@contextmanager
+def open_store(path: Path) -> Iterator[Store]:
+    """The store; ends the command where it cannot be opened, or used later."""
     try:
-        from ramify.store import Store
-
-        return Store(path)
-    except MISTAKES as error:
+        from ramify.store import Store, StoreError
+    except ImportError as error:
+        fail(error)
+    try:
+        with Store(path) as store:
+            yield store
+    except StoreError as error:
         fail(error)
 
 

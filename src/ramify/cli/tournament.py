@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -88,6 +89,8 @@ def play(
             standings = replace(plan.run(results=results, pace=pace, watch=watch), count_forfeits=how.count_forfeits)
         except arena.MISTAKES as error:
             fail(error)
+        for sentence in (unsaved := kept.finish()):
+            print(f"ramify: {sentence}", file=sys.stderr)
     labels = arena.different({config.identity: config.label for config in standings.players})
     more = {
         "game": setup.game.name,
@@ -97,3 +100,5 @@ def play(
         "seconds": time.perf_counter() - start,
     }
     arena.report(standings, labels, anchor, as_json=as_json, cross=True, more=more)
+    if unsaved:
+        raise typer.Exit(2)
