@@ -43,6 +43,15 @@ def scribbled(path: Path) -> None:
     path.write_bytes(content)
 
 
+def half_scribbled(path: Path) -> None:
+    """Its tables are listed as they should be; what is in them is not."""
+    fill(path)
+    content = bytearray(path.read_bytes())
+    half = len(content) // 2
+    content[half:] = random.Random(2).randbytes(len(content) - half)
+    path.write_bytes(content)
+
+
 def text_file(path: Path) -> None:
     path.write_text("no database at all, and more of it\n" * 40)
 
@@ -81,7 +90,17 @@ def execute(path: Path, order: str) -> None:
     connection.close()
 
 
-DAMAGES = [truncated, scribbled, text_file, other_tables, missing_table, missing_column, broken_row, newer]
+DAMAGES = [
+    truncated,
+    scribbled,
+    half_scribbled,
+    text_file,
+    other_tables,
+    missing_table,
+    missing_column,
+    broken_row,
+    newer,
+]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -155,9 +174,9 @@ def full(path: Path) -> sqlite3.Connection:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits for nothing."""
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(results_module, "RETRY_SECONDS", 0.1)
-    monkeypatch.setattr(results_module, "PAUSE", 0.05)
-    monkeypatch.setattr(results_module, "TRY_EVERY", 0.0)
+    monkeypatch.setattr(results_module, "RETRY_SECONDS", 0.1, raising=False)
+    monkeypatch.setattr(results_module, "PAUSE", 0.05, raising=False)
+    monkeypatch.setattr(results_module, "TRY_EVERY", 0.0, raising=False)
 
 
 @pytest.mark.usefixtures("hasty")
