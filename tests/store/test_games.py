@@ -120,16 +120,20 @@ def test_a_game_comes_back_as_it_was(tmp_path: Path, name: str, params: dict[str
             results.add(played)
             results.add(played)
     with Store(tmp_path / "games.db") as store:
-        assert store.results().find([played.key for played in games]) == {played.key: played for played in games}
-        assert store.results().find(["nothing"]) == {}
-        back = store.games(name, games[0].fixture.params)
+        results = store.results(forfeits=True)
+        assert results.find([played.key for played in games]) == {played.key: played for played in games}
+        assert results.find(["nothing"]) == {}
+        back = store.games(name, games[0].fixture.params, forfeits=True)
         assert back == games
         assert [played.key for played in back] == [played.key for played in games]
         assert [played.seconds for played in back] == [played.seconds for played in games]
         assert store.games("chess") == store.games(name, {}) == []
-        assert store.kinds_of_games() == [(name, dict(games[0].fixture.params), 12)]
+        ended = [played for played in games if not played.forfeited]
+        assert store.games(name) == ended
+        assert store.kinds_of_games() == [(name, dict(games[0].fixture.params), len(ended))]
         stored = store.players()[players[1].identity]
         assert (stored.kind, stored.label, stored.content) == ("test_broken", players[1].label, players[1].content())
+        assert stored.versions == players[1].versions()
 
 
 def test_a_game_of_nobody_is_refused(tmp_path: Path) -> None:

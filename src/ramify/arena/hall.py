@@ -15,6 +15,7 @@ from ramify.arena.seeds import derive
 from ramify.games import Game, State
 
 Finish = Callable[[Played], None]
+LONGEST = 360  # characters of what is kept of an error
 
 
 @dataclass
@@ -168,15 +169,22 @@ def advance(running: Running) -> Played | None:
 def problem(state: State, player: int, choice: Choice | Exception) -> str:
     """What is wrong with a choice; nothing if it can be played."""
     if isinstance(choice, Exception):
-        text = str(choice).partition("\n")[0]
+        text = shortened(str(choice).strip().partition("\n")[0])
         return f"{type(choice).__name__}: {text}" if text else type(choice).__name__
     try:
         action = -1 if isinstance(choice.action, bool) else operator.index(choice.action)
     except TypeError:
         action = -1
     if action not in state.legal_actions(player):
-        return f"{choice.action!r} is no legal action"
+        return f"{shortened(repr(choice.action))} is no legal action"
     return ""
+
+
+def shortened(text: str) -> str:
+    """A text of bounded length: what it begins with says what failed, what it ends with usually says why."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST // 3]} … {text[-(2 * LONGEST // 3) :]}"
 
 
 def agreed(running: Running, taken: Mapping[int, Choice], limits: Limits) -> Winner:

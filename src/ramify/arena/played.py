@@ -82,6 +82,13 @@ class Played:
         return self.fixture.key
 
     @property
+    def forfeited(self) -> tuple[int, ...]:
+        """Seats whose players failed: one, or both at once; nobody in a game that was played to its end."""
+        if self.reason != "forfeit":
+            return ()
+        return (0, 1) if self.winner is None else (1 - self.winner,)
+
+    @property
     def points(self) -> tuple[float, float]:
         """1, ½ or 0, by seat."""
         if self.winner is None:

@@ -55,14 +55,20 @@ class Standings:
     players: tuple[PlayerConfig, ...]
     games: tuple[Played, ...]
     complete: bool = True  # False: it was stopped, and the rest can still be played
+    count_forfeits: bool = False  # True: who fails has lost; False: such a game says nothing, and is left out
+
+    @property
+    def counted(self) -> list[Played]:
+        """The games that points and ratings are made of."""
+        return [game for game in self.games if self.count_forfeits or not game.forfeited]
 
     def counts(self) -> Counts:
         """Games of every two players, by identity, as ``rate`` takes them."""
-        return count((*game.fixture.players, game.points[0]) for game in self.games)
+        return count((*game.fixture.players, game.points[0]) for game in self.counted)
 
     def pairs(self) -> Pairs:
         """Which of these games are a pair: the same players, opening, seed and limits, with seats exchanged."""
-        return pair_up((_in_common(game.fixture), *game.fixture.players, game.points[0]) for game in self.games)
+        return pair_up((_in_common(game.fixture), *game.fixture.players, game.points[0]) for game in self.counted)
 
     def ratings(self, **settings: Any) -> Ratings:
         """Ratings of the players, by identity; settings are those of ``rate``."""
@@ -86,7 +92,7 @@ class Standings:
     @property
     def forfeits(self) -> list[Played]:
         """Games that a player lost by failing, not by playing."""
-        return [game for game in self.games if game.reason == "forfeit"]
+        return [game for game in self.games if game.forfeited]
 
 
 def _in_common(fixture: Fixture) -> tuple[Any, ...]:

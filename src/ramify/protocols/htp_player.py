@@ -10,7 +10,7 @@ from ramify.arena.player import register_player
 from ramify.games import State
 from ramify.protocols.engine_player import EngineConfig, EnginePlayer
 from ramify.protocols.htp import SWAPS
-from ramify.protocols.process import EngineError, EngineProcess
+from ramify.protocols.process import EngineError, EngineProcess, last_words
 from ramify.protocols.stones import COLOURS, Told, cell_name, read_cell
 
 
@@ -72,5 +72,5 @@ class HtpPlayer(EnginePlayer):
             lines.append(process.read_line(deadline, f"end of the answer to {command!r}"))
         text = "\n".join(lines)[1:].strip()
         if lines[0].startswith("?"):
-            raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {text}")
+            raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {last_words(text)}")
         return text

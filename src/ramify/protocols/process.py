@@ -15,7 +15,7 @@ from typing import Any
 
 LONGEST = 1 << 20  # bytes of a line
 GRACE = 1.0  # seconds to end in peace
-STDERR_SHOWN = 300  # characters of what a program that died had to say
+LINES_SHOWN, CHARACTERS_SHOWN = 3, 300  # at most, of what a program had to say when it failed
 
 
 class EngineError(RuntimeError):
@@ -80,12 +80,20 @@ class EngineProcess:
     def _died(self, missed: str) -> EngineError:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE)
-        self._errors.seek(0)
-        said = " ".join(self._errors.read().decode("utf-8", "replace").split())[-STDERR_SHOWN:]
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - 16 * CHARACTERS_SHOWN))  # some programs write all the time
+        said = last_words(self._errors.read().decode("utf-8", "replace"))
         code = self._process.returncode
         return EngineError(
             f"the engine {self.command!r} died: no {missed} (exit code {code}){': ' + said if said else ''}"
         )
+
+
+def last_words(text: str) -> str:
+    """The last lines of a program's output, as one line of bounded length."""
+    lines = [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
+    said = " / ".join(lines[-LINES_SHOWN:])
+    return said if len(said) <= CHARACTERS_SHOWN else f"… {said[-CHARACTERS_SHOWN:]}"
 
 
 def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, errors: Any) -> None:
