@@ -19,13 +19,13 @@ import torch
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.networks import GameNetwork, Network, load, make, network_id
+from ramify.networks.devices import choose_device
 from ramify.search.config import SearchConfig
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder, recover
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
-from ramify.training.devices import choose_device
 from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
