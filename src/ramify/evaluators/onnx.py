@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
 from ramify.evaluators.late import provided
+from ramify.evaluators.onnx_files import check_whole, sealed
 from ramify.evaluators.outputs import (
     Outputs,
     by_player,
@@ -74,17 +75,24 @@ class Onnx(Submitting):
     def _load(self, model: Any) -> None:
         if not isinstance(model, str | os.PathLike | bytes | bytearray):
             raise TypeError(f"a model is a file, its bytes or a torch module, not {type(model).__name__}")
-        content = bytes(model) if isinstance(model, bytes | bytearray) else Path(model).read_bytes()
-        session = self._open(content)
+        given = isinstance(model, bytes | bytearray)
+        name = "this model" if given else os.fspath(model)
+        content = bytes(model) if given else Path(model).read_bytes()
+        check_whole(content, name)
+        session = self._open(content, name)
         shape = tuple(session.get_inputs()[0].shape[1:])
         self._models[shape], self._sessions[shape] = content, session
 
-    def _open(self, content: bytes) -> Any:
+    def _open(self, content: bytes, name: str = "this model") -> Any:
         ort = _import("onnxruntime")
         options = ort.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # calls run in threads of our own
         options.log_severity_level = 3  # errors
-        session = ort.InferenceSession(content, options, providers=list(self.providers))
+        try:
+            session = ort.InferenceSession(content, options, providers=list(self.providers))
+        except Exception as error:  # the runtime's errors have no class in common
+            reason = " ".join(str(error).split())
+            raise ValueError(f"{name} is damaged, or no ONNX model: {reason}") from None
         names = [output.name for output in session.get_outputs()]
         if names[:2] != ["logits", "values"] or len(session.get_inputs()) != 1:
             raise ValueError(f"a model needs one input and the outputs logits and values, not {names}")
@@ -154,8 +162,7 @@ def with_weights(content: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
             raise ValueError(f"{name} must have shape {list(constant.dims)}, not {list(array.shape)}")
         wanted = onnx.helper.tensor_dtype_to_np_dtype(constant.data_type)
         constant.CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(array, wanted), constant_name))
-    changed: bytes = model.SerializeToString()
-    return changed
+    return sealed(model.SerializeToString())
 
 
 def check_finite(weights: Mapping[str, NDArray[Any]]) -> None:
