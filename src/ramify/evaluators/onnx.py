@@ -75,9 +75,10 @@ class Onnx(Submitting):
     def _load(self, model: Any) -> None:
         if not isinstance(model, str | os.PathLike | bytes | bytearray):
             raise TypeError(f"a model is a file, its bytes or a torch module, not {type(model).__name__}")
-        given = isinstance(model, bytes | bytearray)
-        name = "this model" if given else os.fspath(model)
-        content = bytes(model) if given else Path(model).read_bytes()
+        if isinstance(model, bytes | bytearray):
+            name, content = "this model", bytes(model)
+        else:
+            name, content = os.fspath(model), Path(model).read_bytes()
         check_whole(content, name)
         session = self._open(content, name)
         shape = tuple(session.get_inputs()[0].shape[1:])
