@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -57,6 +58,24 @@ def test_errors_are_raised_and_the_rest_is_left() -> None:
             pool.run(calls, 1 if here else 2, here=here)
     assert done == [1, 2]
     assert pool.run([lambda: 5], 1, here=False) == [5]
+
+
+def test_after_an_interruption_no_call_is_under_way() -> None:
+    """Ctrl-C reaches the caller; calls of other threads are at their ends when it does, and no more are begun."""
+    started, ended = threading.Barrier(2, timeout=30), []
+
+    def interrupted() -> None:
+        started.wait()
+        raise KeyboardInterrupt
+
+    def slow() -> None:
+        started.wait()
+        time.sleep(0.1)
+        ended.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        CallThreads("test").run([interrupted, slow, *[lambda: ended.append(2)] * 50], 2, here=True)
+    assert ended[:1] == [1]
 
 
 def test_calls_may_make_calls() -> None:

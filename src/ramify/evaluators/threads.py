@@ -65,8 +65,11 @@ class CallThreads:
         try:
             if here:
                 work()
-        finally:  # what the calls read is the caller's again afterwards
             wait(others)
+        except BaseException:  # Ctrl-C, say: what calls read or change is the caller's again once none is under way
+            todo.clear()
+            wait(others)
+            raise
         for other in others:
             other.result()
         return results

@@ -67,8 +67,6 @@ class Training:
         self._show: Show | None = None
         self.device = choose_device(config.loop.device)
         self.game = make_game(config.game, **config.params)
-        if self.device.type == "cpu":
-            torch.set_num_threads(config.loop.threads)
         module = start_network(config, self.game)
         self.players = 2 if module.config.per_player else 1
         self.owners = "ownership" in module.config.heads
