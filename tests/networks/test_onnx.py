@@ -123,6 +123,27 @@ def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
             Onnx(bytes(damaged))
 
 
+def test_a_model_that_claims_more_than_it_has_is_refused() -> None:
+    """6.4 GB of weights in a model of some hundred bytes, and weights in another file."""
+    from onnx import TensorProto, helper
+
+    for place in (TensorProto.DEFAULT, TensorProto.EXTERNAL):
+        weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[40_000, 40_000], data_location=place)
+        if place == TensorProto.DEFAULT:
+            weight.raw_data = bytes(64)
+        else:
+            weight.external_data.add(key="location", value="/etc/passwd")
+        nodes = [
+            helper.make_node("MatMul", ["observations", "w"], ["logits"]),
+            helper.make_node("ReduceSum", ["logits"], ["values"]),
+        ]
+        given = helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["rows", 40_000])
+        found = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("logits", "values")]
+        model = helper.make_model(helper.make_graph(nodes, "boast", [given], found, [weight]), ir_version=8)
+        with pytest.raises(ValueError, match="this model is damaged, or no ONNX model"):
+            Onnx(model.SerializeToString())
+
+
 def test_models_without_a_checksum_open() -> None:
     """Those of others and of earlier versions; with other weights a model has another checksum."""
     import onnx
