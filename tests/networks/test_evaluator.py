@@ -227,14 +227,6 @@ def test_half_precision_leaves_the_value_head_alone() -> None:
     np.testing.assert_allclose(values, found.values, atol=0.1)
 
 
-def test_threads_are_as_chosen() -> None:
-    evaluator = Network(net("hex", "1x8"), "cpu", threads=2)
-    evaluator.evaluate(batch_of(some_states(rf.make("hex", size=5), 2)))
-    assert torch.get_num_threads() == 2
-    Network(net("hex", "1x8"), "cpu").evaluate(batch_of(some_states(rf.make("hex", size=5), 2)))
-    assert torch.get_num_threads() == 1
-
-
 def test_torch_is_loaded_when_it_is_needed() -> None:
     code = """
 import sys, ramify as rf

@@ -129,7 +129,7 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
     chosen: Any = read_evaluator(otherwise)
     identity, device = None, how.get("device")
     if network is not None:
-        from ramify.training.devices import choose_device
+        from ramify.networks.devices import choose_device
 
         choose_device(device)  # says so if it is not there
         chosen, identity = network_evaluator(game, network, **how)

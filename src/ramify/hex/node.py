@@ -147,3 +147,6 @@ class MCTSNode:
 
     def __repr__(self) -> str:
         return f"MCTSNode(move={self.move}, visits={self.visits}, mean_value={self.mean_value:+.3f})"
+
+
+BatchedMCTSNode = MCTSNode  # batches change which leaves are evaluated together, not what a node is

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,11 +24,14 @@ from ramify.evaluators.outputs import (
     padded,
     padded_size,
     parts,
+    shares,
 )
 from ramify.evaluators.pending import NETWORK_C_PUCT, Later, Pending, Submitting
 from ramify.networks.blocks import folded
 from ramify.networks.build import network_id
+from ramify.networks.devices import choose_device
 from ramify.networks.modules import GameNetwork
+from ramify.networks.threads import run_calls
 from ramify.search.batch import Batch, Evaluation
 from ramify.search.settings import Settings
 
@@ -39,7 +43,7 @@ class RunConfig(Settings):
 
     what = "evaluator"
 
-    threads: int = Field(1, ge=1, description="of one call, on a CPU")
+    threads: int = Field(1, ge=1, description="that share a batch on a CPU, each with a part of its rows")
     buckets: tuple[int, ...] | None = Field(
         None, description="batch sizes that are run; others are padded. None: any on a CPU, 1 to 6144 on CUDA"
     )
@@ -85,7 +89,7 @@ class Runner(Protocol):
 
 
 class CpuRunner:
-    """Float32, with threads as chosen. New weights are a new network: batches under way keep the old one."""
+    """Float32, in calls of one thread each. New weights are a new network: batches under way keep the old one."""
 
     def __init__(self, live: nn.Module, settings: RunConfig) -> None:
         if settings.precision == "bf16":
@@ -97,13 +101,10 @@ class CpuRunner:
         self.version = 0
 
     def submit(self, observations: NDArray[np.float32]) -> Any:
-        live, buckets, pieces = self._live, self._settings.buckets, []
-        if torch.get_num_threads() != self._settings.threads:
-            torch.set_num_threads(self._settings.threads)
-        with torch.inference_mode():
-            for part in parts(len(observations), buckets):
-                rows = observations[part]
-                pieces.append(run_rows(live, padded(rows, padded_size(len(rows), buckets)), len(rows)))
+        live, buckets, threads = self._live, self._settings.buckets, self._settings.threads
+        split = parts(len(observations), buckets) if buckets else shares(len(observations), threads)
+        calls = [partial(run_rows, live, observations[part], buckets) for part in split]
+        pieces = run_calls(calls, threads)
         return lambda: joined(pieces)
 
     def swap(self, live: nn.Module) -> None:
@@ -121,11 +122,13 @@ def in_order(x: Tensor) -> Tensor:
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
 
-def run_rows(live: Inference, observations: NDArray[np.float32], rows: int) -> Outputs:
-    """Outputs of the first rows."""
-    given = np.ascontiguousarray(observations, np.float32)
+@torch.inference_mode()
+def run_rows(live: Inference, observations: NDArray[np.float32], buckets: tuple[int, ...] | None) -> Outputs:
+    """Outputs of these rows, padded on the way where there are buckets."""
+    rows = len(observations)
+    given = np.ascontiguousarray(padded(observations, padded_size(rows, buckets)), np.float32)
     logits, values = live(in_order(torch.from_numpy(given if given.flags.writeable else given.copy())))
-    check_shapes(logits.shape, values.shape, len(observations))
+    check_shapes(logits.shape, values.shape, len(given))
     return logits[:rows].float().numpy(), values[:rows].float().numpy()
 
 
@@ -144,7 +147,7 @@ class Network(Submitting):
         if not isinstance(module, nn.Module):
             raise TypeError(f"a network is a torch module, not {type(module).__name__}")
         self.settings = RunConfig(**settings)
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = choose_device(device)
         self._swapping = threading.Lock()
         self._master = copy.deepcopy(module).cpu().eval().requires_grad_(False)
         self.runner = self._make_runner(folded(self._master))
@@ -152,12 +155,10 @@ class Network(Submitting):
     def _make_runner(self, live: nn.Module) -> Runner:
         if self.device.type == "cpu":
             return CpuRunner(live, self.settings)
-        if self.device.type == "cuda":
-            from ramify.networks.cuda import CudaRunner
+        from ramify.networks.cuda import CudaRunner
 
-            buckets = self.settings.buckets or CUDA_BUCKETS
-            return CudaRunner(live, self.device, self.settings.model_copy(update={"buckets": buckets}))
-        raise ValueError(f"networks run on cpu or cuda, not on {self.device}")
+        buckets = self.settings.buckets or CUDA_BUCKETS
+        return CudaRunner(live, self.device, self.settings.model_copy(update={"buckets": buckets}))
 
     @property
     def version(self) -> int:
@@ -223,7 +224,7 @@ def evaluator(
     on a CPU ONNX Runtime, where that is installed."""
     from importlib.util import find_spec
 
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    chosen = choose_device(device)
     if chosen.type == "cpu" and all(find_spec(name) for name in ("onnxruntime", "onnx", "onnxscript")):
         return Onnx(module, threads=threads)
     return Network(module, chosen, threads=threads, compile=compile and chosen.type == "cuda")

@@ -19,6 +19,7 @@ import torch
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.networks import GameNetwork, Network, load, make, network_id
+from ramify.networks.devices import choose_device
 from ramify.search.config import SearchConfig
 from ramify.selfplay.journal import recover
 from ramify.selfplay.play import SelfPlay
@@ -26,7 +27,6 @@ from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_newest, write_checkpoint
 from ramify.training.config import TrainConfig
-from ramify.training.devices import choose_device
 from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
@@ -68,8 +68,6 @@ class Training:
         self._show: Show | None = None
         self.device = choose_device(config.loop.device)
         self.game = make_game(config.game, **config.params)
-        if self.device.type == "cpu":
-            torch.set_num_threads(config.loop.threads)
         module = start_network(config, self.game)
         self.players = 2 if module.config.per_player else 1
         self.owners = "ownership" in module.config.heads
