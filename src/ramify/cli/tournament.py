@@ -81,7 +81,8 @@ def play(
                 shown(progress)
 
         try:
-            standings = plan.run(results=kept.results(), pace=Pace(together, workers), watch=watch)
+            pace = Pace(together, workers)
+            standings = plan.run(results=kept.results(), pace=pace, watch=watch, on_interrupt="return")
         except arena.MISTAKES as error:
             fail(error)
     labels = arena.different({config.identity: config.label for config in standings.players})
