@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
@@ -79,6 +80,7 @@ def selfplay(
         )
     except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
         fail(error)
+    stopped = False
     with ExitStack() as stack:
         shown = Panel(stack, partial(figures_table, games=games)) if watched(json) else None
         try:
@@ -92,7 +94,11 @@ def selfplay(
 
             written = shards(folder)
             figures = measure(player, len(written), sum(path.stat().st_size for path in written))
+            stopped = True
     report(figures, folder, as_json=json)
+    if stopped:
+        print("ramify: stopped; the same command plays on", file=sys.stderr)
+        raise typer.Exit(130)
 
 
 def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int, **how: Any) -> tuple[Any, str | None]:
