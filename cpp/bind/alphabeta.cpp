@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "base/error.hpp"
+#include "bind/exclusive.hpp"
 #include "bind/modules.hpp"
 #include "bind/python_rules.hpp"
 #include "bind/register.hpp"
@@ -53,7 +54,7 @@ AlphaBetaResult run_python(const nb::object& state, const AlphaBetaSettings& set
   if (nb::cast<bool>(nb::bool_(nb::getattr(game, "chance", nb::bool_(false)))))
     throw InvalidInput("alpha-beta cannot search a game of chance: it would see lots not yet drawn");
   const PythonDynamics dynamics(PythonRules(nb::cast<int>(game.attr("num_actions")), 0, read_stakes(game, false)));
-  return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state));
+  return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state.attr("copy")()));
 }
 
 nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
@@ -62,6 +63,7 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
   AlphaBetaResult found;
   if (const AnyState* native = nullptr; nb::try_cast(state, native)) {
     const auto& run = alphabeta_registry().at(native->game()->name());
+    const ReadingState reading(*native);
     const nb::gil_scoped_release release;
     found = run(*native, settings, watcher);
   } else {

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "bind/convert.hpp"
+#include "bind/exclusive.hpp"
 #include "bind/modules.hpp"
 #include "bind/numpy.hpp"
 #include "games/any.hpp"
@@ -71,6 +72,7 @@ nb::object apply(AnyState& state, const nb::args& actions) {
                           ", not " + shown(item));
     list.push_back(*action);
   }
+  check_not_read(state);
   return copied<float>(state.apply(list));
 }
 
@@ -213,8 +215,11 @@ void bind_state(nb::module_& m) {
                throw InvalidInput("there is no symmetry " + std::to_string(k));
              return s.transform(k);
            }, "symmetry"_a, "The image under game.symmetries[symmetry].")
-      .def("perft", &AnyState::perft, "depth"_a, nb::call_guard<nb::gil_scoped_release>(),
-           "Number of action sequences of that length from here.")
+      .def("perft", [](const AnyState& s, int depth) {
+             const ReadingState reading(s);
+             const nb::gil_scoped_release release;
+             return s.perft(depth);
+           }, "depth"_a, "Number of action sequences of that length from here.")
       .def("copy", copy)
       .def("__copy__", copy)
       .def("__deepcopy__", [](const AnyState& s, nb::handle) { return s.copy(); }, "memo"_a,
@@ -233,7 +238,10 @@ void bind_state(nb::module_& m) {
                                    nb::make_tuple(std::const_pointer_cast<AnyGame>(s.game()), to_python(s.fields()),
                                                   s.returns()[0], s.returns()[1]));
            }, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
-      .def("_set_returns", &AnyState::set_returns, "first"_a, "second"_a);
+      .def("_set_returns", [](AnyState& s, float first, float second) {
+             check_not_read(s);
+             s.set_returns(first, second);
+           }, "first"_a, "second"_a);
 }
 
 }  // namespace

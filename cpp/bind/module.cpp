@@ -18,6 +18,7 @@ NB_MODULE(_core, m) {
   nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
   ramify::load_numpy();
   ramify::register_all_games();
+  ramify::bind_exclusive(m);
   ramify::bind_games(m);
   ramify::bind_search(m);
   ramify::bind_alphabeta(m);

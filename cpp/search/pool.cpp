@@ -164,7 +164,12 @@ void Pool::advance(Slot& slot) {
       if (slot.rows) return;
       continue;
     }
-    if (left > 0) slot.search->run_native({play_.rollouts, seed_}, left, 1e9);
+    if (left > 0) {
+      constexpr double kSlice = 0.05;  // seconds for all games together, after which the caller may look for Ctrl-C
+      const std::int64_t made =
+          slot.search->run_native({play_.rollouts, seed_}, left, kSlice / static_cast<double>(slots_.size()));
+      if (made < left && !slot.search->proven()) return;
+    }
     if (play_.ask) {
       slot.asked = true;
     } else {

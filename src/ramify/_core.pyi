@@ -21,6 +21,17 @@ class IllegalAction(ValueError):
 class EvaluatorError(RuntimeError):
     pass
 
+class Exclusive:
+    """
+    A block that one caller at a time may be in; others get a RuntimeError.
+    """
+
+    def __init__(self, busy: str) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: Any) -> None: ...
+
 hooks: dict[str, Callable[..., Any]]
 
 class Symmetry:

@@ -7,9 +7,11 @@ import pytest
 import ramify as rf
 from ramify.arena import (
     Conditions,
+    Interrupted,
     Limits,
     Memory,
     Openings,
+    Pace,
     Progress,
     Tournament,
     gauntlet,
@@ -113,3 +115,20 @@ def test_reference_players_can_play_the_game(name: str, params: dict[str, int]) 
     assert len({config.identity for config in pool}) == len(pool) >= 3
     standings = Tournament(game, tuple(round_robin(pool[:3])), games=2).run()
     assert not standings.forfeits
+
+
+def test_ctrl_c_raises_unless_the_standings_so_far_are_asked_for(tictactoe: rf.Game) -> None:
+    plan = Tournament(tictactoe, tuple(round_robin(["random", "alphabeta:depth=1"])), games=8)
+    results = Memory()
+
+    def interrupt(progress: Progress) -> None:
+        if progress.done == progress.found + 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        plan.run(results=results, pace=Pace(together=1), watch=interrupt)
+    assert len(stopped.value.played) == 2
+    standings = plan.run(results=results, pace=Pace(together=1), watch=interrupt, on_interrupt="return")
+    assert not standings.complete
+    assert len(standings.games) == 4
+    assert plan.run(results=results).complete

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -95,19 +96,23 @@ def test_seconds_are_kept(game: str) -> None:
         assert found.action in state.legal_actions()
 
 
+@pytest.mark.parametrize("on_interrupt", ["raise", "return"])
 @pytest.mark.parametrize("game", ["chess", "python"])
-def test_ctrl_c_returns_what_was_found(game: str) -> None:
+def test_ctrl_c_raises_or_returns_what_was_found(game: str, on_interrupt: Any) -> None:
     state = ZeroSumPaths(turns=40).initial_state() if game == "python" else rf.make(game).initial_state()
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     try:
         started = time.perf_counter()
-        found = rf.alphabeta(state, seconds=60)
-        assert time.perf_counter() - started < 5
+        with pytest.raises(KeyboardInterrupt) if on_interrupt == "raise" else nullcontext():
+            found = rf.alphabeta(state, seconds=60, on_interrupt=on_interrupt)
+        assert time.perf_counter() - started < 30
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, previous)
+    if on_interrupt == "raise":
+        return
     assert found.interrupted
     assert found.depth >= 1
     assert found.action in state.legal_actions()

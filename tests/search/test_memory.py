@@ -55,7 +55,7 @@ def test_interrupted_searches_leak_nothing() -> None:
 
     def work() -> None:
         searcher = searcher_of(state, Interrupting(0), simulations=100, batch=8, max_in_flight=1.0, graph=True)
-        assert searcher.run(state).stats["interrupted"]
+        assert searcher.run(state, on_interrupt="return").stats["interrupted"]
 
     assert growth(work, 500, 10_000) < MIB
 

@@ -32,6 +32,7 @@ STATS = {
     "seconds",
     "seed",
     "interrupted",
+    "stopped",
 }
 
 
@@ -128,6 +129,7 @@ def test_stats() -> None:
     assert stats["seconds"] > 0
     assert stats["seed"] == 0
     assert stats["interrupted"] is False
+    assert stats["stopped"] is False
 
 
 # ---------- values ----------

@@ -96,8 +96,6 @@ class SearchPlayer:
     def consider(self, turns: Sequence[Turn]) -> list[Choice]:
         """An action and the value of the position, for each turn."""
         results = self._search(turns)
-        if any(result.stats["interrupted"] for result in results):  # Ctrl-C: what it found is not what it would play
-            raise KeyboardInterrupt
         return [self._choice(turn, result) for turn, result in zip(turns, results, strict=True)]
 
     def _search(self, turns: Sequence[Turn]) -> list[SearchResult]:

@@ -17,6 +17,7 @@ from ramify.arena.results import Results
 from ramify.arena.spread import Pairs, pair_up
 from ramify.arena.text import as_player
 from ramify.games import Game
+from ramify.search.access import OnInterrupt, check_on_interrupt
 
 Pairing = tuple[PlayerConfig, PlayerConfig]
 
@@ -121,12 +122,26 @@ class Tournament:
                 raise ValueError(f"{first.label} and {second.label} are the same player: they play alike")
         return fixtures(self.game, self.pairings, self.games, self.conditions)
 
-    def run(self, *, results: Results | None = None, pace: Pace | None = None, watch: Watch | None = None) -> Standings:
-        """Play what is missing. Ctrl-C ends it with the standings so far; run again, it goes on from there."""
+    def run(
+        self,
+        *,
+        results: Results | None = None,
+        pace: Pace | None = None,
+        watch: Watch | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> Standings:
+        """Play what is missing; run again after Ctrl-C, it goes on from there.
+
+        ``on_interrupt``: Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the games there are, or with
+        ``"return"`` ends it with the standings so far.
+        """
+        check_on_interrupt(on_interrupt)
         players = self.players
         try:
             games = play(self.game, players, self.fixtures(), results=results, pace=pace, watch=watch)
         except Interrupted as stopped:
+            if on_interrupt == "raise":
+                raise
             return Standings(players, tuple(stopped.played), complete=False)
         return Standings(players, tuple(games))
 

@@ -157,7 +157,7 @@ def write_picture(state: State, file: Path) -> None:
 def run(searcher: Searcher, state: State) -> SearchResult:
     """Search; a progress bar appears on the terminal if it takes long."""
     with ExitStack() as stack:
-        return searcher.run(state, ProgressBar(stack, searcher.config.model_dump()))
+        return searcher.run(state, ProgressBar(stack, searcher.config.model_dump()), on_interrupt="return")
 
 
 class ProgressBar:

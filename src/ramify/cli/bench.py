@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ramify.cli.common import fail, parse_settings, print_json, table_console
+from ramify.cli.debug import as_command
 
 if TYPE_CHECKING:
     from ramify.games import Game
@@ -26,6 +27,7 @@ def start() -> None:
 
 
 @bench.command("selfplay")
+@as_command
 def bench_selfplay(
     game: Annotated[str, typer.Option(help="A game of 'ramify games'.")] = "hex",
     set_: Annotated[

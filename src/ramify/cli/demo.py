@@ -100,8 +100,6 @@ def rate(config: TrainConfig, folder: Path, trained: Path, games: int, simulatio
     tournament = Tournament(game, pairings, games, Conditions(Openings("random:2"), config.seed))
     with Store(folder / "ramify.db") as store, progress_bar(quiet) as watch:
         standings = tournament.run(results=store.results(), pace=Pace(together=games), watch=watch)
-    if not standings.complete:
-        raise KeyboardInterrupt
     return Rated({name: player.identity for name, player in players.items()}, standings)
 
 

@@ -54,7 +54,8 @@ def play(
     again        ask an opponent that has failed once more
     new          another game
     save FILE    write the game down
-    help, quit   Ctrl-D and Ctrl-C end the game as well
+    help, quit   Ctrl-D and Ctrl-C end the game as well; during a hint or heat
+                 Ctrl-C shows what was found so far
 
     \b
     ramify play hex --size 7

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ramify.arena import Turn
 from ramify.cli.common import explain, print_position
+from ramify.cli.debug import print_traceback
 from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.opponents import Opponent, action_of, fresh
 from ramify.cli.watch import colour, sides
@@ -29,7 +30,7 @@ undo         take your last move back
 again        ask an opponent that has failed once more
 new          another game
 save FILE    write the game down
-quit         or Ctrl-D, or Ctrl-C"""
+quit         or Ctrl-D, or Ctrl-C (which a hint or heat that takes long answers with what it has)"""
 
 
 class OpponentError(Exception):
@@ -81,6 +82,7 @@ class Sitting:
         try:
             return work() is not False
         except OpponentError as error:
+            print_traceback(error)
             self.say(f"The opponent has failed: {error}")
             self.say("'again' asks it once more, 'undo' takes your last move back, 'save FILE' writes the game down.")
             return True
@@ -204,12 +206,15 @@ class Sitting:
             print_position(self.console, heat_text(self.state, found))
 
     def advise(self) -> SearchResult | None:
-        """What the search finds here, once per position."""
+        """What the search finds here, once per position; Ctrl-C shows what it has found so far."""
         if self.state.is_over:
             self.say("The game is over.")
             return None
         if self.advice is None:
-            self.advice = fresh(self.adviser, self.state)
+            found = fresh(self.adviser, self.state, on_interrupt="return")
+            if found.stats["interrupted"]:
+                return found  # asked again, it searches again
+            self.advice = found
         return self.advice
 
     def save(self, file: str) -> None:

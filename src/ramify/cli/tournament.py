@@ -86,7 +86,8 @@ def play(
 
         try:
             results, pace = kept.results(replay=how.replay), Pace(how.together, how.workers)
-            standings = replace(plan.run(results=results, pace=pace, watch=watch), count_forfeits=how.count_forfeits)
+            standings = plan.run(results=results, pace=pace, watch=watch, on_interrupt="return")
+            standings = replace(standings, count_forfeits=how.count_forfeits)
         except arena.MISTAKES as error:
             fail(error)
         for sentence in (unsaved := kept.finish()):

@@ -275,13 +275,14 @@ class HtpEngine:
             max_nodes=MOST_NODES,
         )
         searcher = Searcher(view.state.game, self.evaluator, config, seed=self.settings.seed)
-        found = Analysis(view, colour, searcher.run(view.state, self._progress))
+
+        def stop_if_asked(_: Mapping[str, int]) -> None:
+            if self._interrupted.is_set():
+                searcher.stop()
+
+        found = Analysis(view, colour, searcher.run(view.state, stop_if_asked))
         self._latest = (asked, found) if not self._interrupted.is_set() else None
         return found
-
-    def _progress(self, stats: Mapping[str, int]) -> None:
-        if self._interrupted.is_set() and stats["simulations"]:
-            raise KeyboardInterrupt  # the searcher ends with what it has
 
 
 def read_colour(word: str) -> int:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from ramify import _core
 from ramify.games import IllegalAction, State
+from ramify.search.access import OnInterrupt, check_on_interrupt
 from ramify.search.searcher import check_state
 from ramify.search.settings import Settings
 
@@ -46,28 +47,38 @@ class AlphaBetaResult:
     principal_variation: tuple[int, ...]
     actions: tuple[int, ...]  # as good as ``action``, which is the first; with ``ties`` all of them
     solved: bool  # deeper search would find the same
-    interrupted: bool  # by Ctrl-C
+    interrupted: bool  # by Ctrl-C, with ``on_interrupt="return"``
     seconds: float
 
 
 def alphabeta(
-    state: State, depth: int | None = None, seconds: float | None = None, nodes: int | None = None, **settings: Any
+    state: State,
+    depth: int | None = None,
+    seconds: float | None = None,
+    nodes: int | None = None,
+    *,
+    on_interrupt: OnInterrupt = "raise",
+    **settings: Any,
 ) -> AlphaBetaResult:
     """The best action by alpha-beta search. Settings are those of AlphaBetaConfig.
 
-    With ``depth`` or ``nodes`` alone, equal calls give equal results. Ctrl-C ends it early with what was found so far.
+    With ``depth`` or ``nodes`` alone, equal calls give equal results. Ctrl-C raises KeyboardInterrupt, or with
+    ``on_interrupt="return"`` ends it early with what was found so far, if anything was.
     """
-    return run(state, AlphaBetaConfig(depth=depth, seconds=seconds, nodes=nodes, **settings))
+    return run(state, AlphaBetaConfig(depth=depth, seconds=seconds, nodes=nodes, **settings), on_interrupt=on_interrupt)
 
 
-def run(state: State, config: AlphaBetaConfig) -> AlphaBetaResult:
+def run(state: State, config: AlphaBetaConfig, *, on_interrupt: OnInterrupt = "raise") -> AlphaBetaResult:
     """As ``alphabeta``, with the settings in one."""
+    check_on_interrupt(on_interrupt)
     check_state(state)
     if state.is_over:
         raise IllegalAction(f"the game is over; there is nothing to search in\n{state}")
     started = time.perf_counter()
     given = config.model_dump()
     found = _core.alphabeta(state, {**given, "depth": given["depth"] or _core.MOST_DEPTH})
+    if found["interrupted"] and on_interrupt == "raise":
+        raise KeyboardInterrupt
     value = found["value"] if state.acting == (0,) else -found["value"]
     return AlphaBetaResult(
         action=found["action"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal
@@ -20,6 +21,12 @@ Report = Mapping[str, Any]
 Path = list[tuple[int, int]]
 
 
+NO_GRAPH = (
+    "this result has no graph to look at: one that was pickled or copied holds what was found at the root, and the "
+    "graph stays with the searcher"
+)
+
+
 @dataclass(frozen=True)
 class Proof:
     """What the solver knows of the root. Bounds are of what is still to come, low then high."""
@@ -29,10 +36,35 @@ class Proof:
     edges: NDArray[np.float32]  # [2, players, n0, n1]
     plies: NDArray[np.int64]  # [n0, n1]: length of the game after a proven edge, it included; -1 where not proven
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(_all_frozen(state))
+
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     array.setflags(write=False)
     return array
+
+
+def _all_frozen(value: Any) -> Any:
+    """The same, with every array in it frozen."""
+    if isinstance(value, np.ndarray):
+        _frozen(value)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            _all_frozen(item)
+    elif isinstance(value, dict):
+        _all_frozen(list(value.values()))
+    return value
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a look at the graph gave, for later."""
+
+    found: Any
+
+    def __call__(self) -> Any:
+        return self.found
 
 
 @dataclass(frozen=True)
@@ -93,6 +125,17 @@ class SearchResult:
             num_actions=num_actions,
             **rest,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All that was found at the root, for pickle and copies. The graph stays with the searcher."""
+        kept = {**vars(self), "_look": None, "_squares": None}
+        if self._squares is not None:
+            with suppress(ValueError):  # the searcher may have moved on
+                kept["_squares"] = _Kept(self._squares())
+        return kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(_all_frozen(state))
 
     def policy(
         self, player: int | None = None, method: Method = "visits", temperature: float = 1.0
@@ -155,7 +198,7 @@ class SearchResult:
         """
         player = self._player(player)
         if self._squares is None:
-            raise ValueError("this result has no graph to look at")
+            raise ValueError(NO_GRAPH)
         visits = policies.marginal(self.visits, player)
         squares = np.nan_to_num(self._squares().reshape(self.payoffs.shape)[player])
         payoffs = np.nan_to_num(self.payoffs[player].astype(np.float64))
@@ -174,13 +217,13 @@ class SearchResult:
         Its ``ready`` says whether the node is expanded; only then there are outcomes, priors, visits and payoffs.
         """
         if self._look is None:
-            raise ValueError("this result has no graph to look at")
+            raise ValueError(NO_GRAPH)
         return self._look(path)
 
     def tree(self, depth: int = 2, width: int = 5) -> str:
         """The most visited part of the graph as text: ``width`` edges a node, ``depth`` levels."""
         if self._look is None or self._state is None:
-            raise ValueError("this result has no graph to look at")
+            raise ValueError(NO_GRAPH)
         lines = [f"value {_pair(self.value)}  visits {int(self.visits.sum()) + 1}"]
         self._grow(lines, [], self._state.copy(), depth, width, "")
         return "\n".join(lines)
@@ -191,7 +234,7 @@ class SearchResult:
         Give one action per acting player, as in ``outcomes``; what comes back are actions, or tuples where both act.
         """
         if self._look is None:
-            raise ValueError("this result has no graph to look at")
+            raise ValueError(NO_GRAPH)
         path: Path = []
         if actions:
             first = dict(zip(self.acting, actions, strict=True))

@@ -1,10 +1,11 @@
-"""Driving the engine: budgets, batches, evaluators, interruption."""
+"""Driving the engine: budgets, batches, evaluators, what ends a run."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from ramify import _core
 from ramify.games import Game, IllegalAction, State
 from ramify.games.seeds import checked_seed
+from ramify.search.access import Access, OnInterrupt, check_on_interrupt
 from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.search.config import SearchConfig
 from ramify.search.result import Report, SearchResult, played
@@ -26,11 +28,22 @@ Progress = Callable[[Mapping[str, int]], None]
 
 
 class Budget:
-    """What a run may still spend."""
+    """What a run may still spend, and how it ended."""
 
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
         self.start = time.perf_counter()
+        self.stopped = False  # by stop(), from whatever thread
+        self.interrupted = False  # by Ctrl-C
+        self._seconds: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self._seconds is not None
+
+    def end(self) -> None:
+        """The run is over: no more time passes."""
+        self._seconds = self.elapsed()
 
     def left(self, searches: Sequence[_core.Search]) -> list[int]:
         """Simulations left to each; 0 where any limit is reached. Late or not, a search makes its first one."""
@@ -41,12 +54,14 @@ class Budget:
         return [0 if search.stats["simulations"] else n for search, n in zip(searches, left, strict=True)]
 
     def seconds(self) -> float:
-        """Time still allowed; infinite without a limit."""
+        """Time still allowed; infinite without a limit, none once stopped."""
+        if self.stopped:
+            return 0.0
         limit = self.config.max_seconds
         return math.inf if limit is None else limit - self.elapsed()
 
     def elapsed(self) -> float:
-        return time.perf_counter() - self.start
+        return time.perf_counter() - self.start if self._seconds is None else self._seconds
 
 
 def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None) -> Source:
@@ -96,6 +111,9 @@ class Searcher:
 
     ``run(state)`` goes on from the present graph if ``state`` is its root (after ``advance``, or a second run on the
     same state) and starts afresh otherwise. ``simulations`` counts new descents, whatever the graph already holds.
+
+    One thread at a time drives it: while a run is in progress every call but ``stop``, ``snapshot`` and ``snapshots``
+    raises a RuntimeError.
     """
 
     def __init__(
@@ -118,106 +136,136 @@ class Searcher:
         self._root: State | None = None
         self._runs = 0
         self._generation = 0
+        self._access = Access()
+        self._budget: Budget | None = None  # of the latest run
+        self._searched: list[tuple[_core.Search, State]] = []  # what the latest run is about
 
-    def run(self, state: State, progress: Progress | None = None, *, fast: bool = False) -> SearchResult:
-        """Search from ``state`` within the config's limits. Ctrl-C ends it early with what was found so far.
+    def run(
+        self,
+        state: State,
+        progress: Progress | None = None,
+        *,
+        fast: bool = False,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> SearchResult:
+        """Search from ``state`` within the config's limits, or until ``stop`` is called.
 
         ``fast``: a cheap search (playout-cap randomisation) of ``fast_simulations``, without root noise, root
         temperature and forced playouts.
         ``progress`` is called with the statistics so far before every batch (inside the core: about 20 times a second).
+        ``on_interrupt``: Ctrl-C raises KeyboardInterrupt, or with ``"return"`` ends the run early with what was found
+        so far, if anything was. Either way the graph stays, for ``snapshot`` and for the next run.
         """
-        self._check(state)
-        if (
-            self._search is None or self._root is None or future_key(self._root) != future_key(state)
-        ):  # another position
-            self._search = self._source.new_search(state, self.config)
-            self._root = state.copy()
-            self._source.begin([self._root])
-        self._generation += 1
-        config = self.config
-        if fast:
-            if config.fast_simulations is None:
-                raise ValueError("run(fast=True) needs the search setting fast_simulations")
-            config = config.replace(simulations=config.fast_simulations)
-        search, budget = self._search, Budget(config)
-        search.begin(self._next_seed(), budget.config.simulations, not fast)
-        interrupted = False
-        try:
-            if wants_trace(self.config):
-                trace_simulations(search, state, lambda count: self._drive(search, budget, count, progress))
-            else:
-                self._drive(search, budget, None, progress)
-        except KeyboardInterrupt:
-            search.cancel()
-            if not search.report([])["ready"]:
-                raise
-            interrupted = True
-        except BaseException:
-            search.cancel()
-            raise
-        return self._result(search, state, budget, interrupted)
+        check_on_interrupt(on_interrupt)
+        with self._access.alone, self._access.graphs:
+            self._check(state)
+            config = self.config
+            if fast:
+                if config.fast_simulations is None:
+                    raise ValueError("run(fast=True) needs the search setting fast_simulations")
+                config = config.replace(simulations=config.fast_simulations)
+            state = state.copy()  # the caller's may change meanwhile, in a thread or in progress
+            search = self._search_from(state)
+            self._generation += 1
+            budget = self._begin(Budget(config), [(search, state)])
+            search.begin(self._next_seed(), config.simulations, not fast)
+            with self._ending(budget, on_interrupt):
+                if wants_trace(self.config):
+                    trace_simulations(search, state, lambda count: self._drive(search, budget, count, progress))
+                else:
+                    self._drive(search, budget, None, progress)
+            return self._logged(self._result(search, state, budget))
 
-    def run_many(self, states: Sequence[State], seeds: Sequence[int] | None = None) -> list[SearchResult]:
+    def run_many(
+        self, states: Sequence[State], seeds: Sequence[int] | None = None, *, on_interrupt: OnInterrupt = "raise"
+    ) -> list[SearchResult]:
         """Independent searches with shared batches: one result per state.
 
         ``seeds``: one per state, so that what is found for a state does not depend on those beside it: the same as a
         fresh searcher with that seed finds. Not for evaluators of the core, whose random games follow the searcher's.
+        ``on_interrupt`` as in ``run``.
         """
+        check_on_interrupt(on_interrupt)
         for state in states:
             self._check(state)
-        if not states:
-            return []
         if seeds is not None and self._native is not None:
             raise ValueError("seeds are for evaluators outside the core; give each state a searcher of its own")
         if seeds is not None and len(seeds) != len(states):
             raise ValueError(f"one seed a state, not {len(states)} states and {len(seeds)} seeds")
         own = [run_seed(checked_seed(seed), 1) for seed in seeds] if seeds is not None else None
-        config = self.config.replace(threads=1)
-        self.reset()  # the model's latent states will be those of the new searches
-        searches = [self._source.new_search(state, config) for state in states]
-        self._source.begin(states)
-        for i, search in enumerate(searches):
-            search.begin(self._next_seed() if own is None else own[i], config.simulations)
-        budget = Budget(config)
-        group = _core.Group(self.config.threads)
-        interrupted = False
-        try:
-            self._drive_many(group, searches, budget)
-        except KeyboardInterrupt:
-            for search in searches:
-                search.cancel()
-            if not all(search.report([])["ready"] for search in searches):
-                raise
-            interrupted = True
-        except BaseException:
-            for search in searches:
-                search.cancel()
-            raise
-        return [
-            self._result(search, state, budget, interrupted, own=False)
-            for search, state in zip(searches, states, strict=True)
-        ]
+        if not states:
+            return []
+        with self._access.alone, self._access.graphs:
+            config = self.config.replace(threads=1)
+            self._forget()  # the model's latent states will be those of the new searches
+            states = [state.copy() for state in states]
+            searches = [self._source.new_search(state, config) for state in states]
+            self._source.begin(states)
+            for i, search in enumerate(searches):
+                search.begin(self._next_seed() if own is None else own[i], config.simulations)
+            pairs = list(zip(searches, states, strict=True))
+            budget = self._begin(Budget(config), pairs)
+            group = _core.Group(self.config.threads)
+            with self._ending(budget, on_interrupt):
+                self._drive_many(group, searches, budget)
+            self._searched = []  # they live as long as their results
+            return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
+
+    def stop(self) -> None:
+        """End the run in progress soon, from any thread: it returns what was found so far, ``stats["stopped"]`` True.
+
+        It ends after the batch it is at (inside the core: within 0.05 s), and never before its first simulation.
+        Without a run in progress this does nothing, also to the next run.
+        """
+        if (budget := self._budget) is not None and not budget.ended:
+            budget.stopped = True
+
+    def snapshot(self) -> SearchResult | None:
+        """What has been found so far, from any thread; None if that is nothing.
+
+        During a run it is taken between two batches, for which the caller waits; the run goes on. Without one it is
+        what the graph holds: after Ctrl-C too. In a ``run_many`` of several states ask ``snapshots``. An evaluator
+        cannot ask: its answer is what the search waits for.
+        """
+        found = self.snapshots()
+        if len(found) > 1:
+            raise ValueError(f"there are {len(found)} searches in progress: snapshots() has them all")
+        return found[0] if found else None
+
+    def snapshots(self) -> list[SearchResult | None]:
+        """As ``snapshot``, one for every search of the run in progress: those of ``run_many`` in order, else one."""
+        return self._access.look(self._snapshots)
 
     def advance(self, *actions: int) -> None:
         """Play the actions at the root: keep the part of the graph that can still be reached, free the rest."""
-        if self._search is None or self._root is None:
-            raise ValueError("nothing to advance: run a search first")
-        root, state = self._root, self._root.copy()
-        state.apply(*actions)  # raises IllegalAction and leaves everything as it was
-        joint = [-1, -1]
-        for player, action in zip(root.acting, actions, strict=True):
-            representatives, index = root.outcomes(player)  # the graph knows one action per outcome
-            joint[player] = int(representatives[index[int(action)]])
-        self._search.advance(joint[0], joint[1])  # in a learned model raises InvalidInput, with the same effect
-        self._generation += 1
-        self._root = state
-        if state.is_over:
-            self._search = None
+        with self._access.alone, self._access.graphs:
+            search, root = self._search, self._root
+            if search is None or root is None:
+                raise ValueError("nothing to advance: run a search first")
+            state = root.copy()
+            state.apply(*actions)  # raises IllegalAction and leaves everything as it was
+            joint = [-1, -1]
+            for player, action in zip(root.acting, actions, strict=True):
+                representatives, index = root.outcomes(player)  # the graph knows one action per outcome
+                joint[player] = int(representatives[index[int(action)]])
+            search.cancel()
+            self._root, self._searched = None, []  # should Ctrl-C come right after the call, all starts afresh
+            try:
+                search.advance(joint[0], joint[1])
+            except ValueError:  # of a learned model, which leaves everything as it was
+                self._root, self._searched = root, [(search, root)]
+                raise
+            self._generation += 1
+            if state.is_over:
+                self._search = None
+            else:
+                self._searched = [(search, state)]
+            self._root = state
 
     def reset(self) -> None:
         """Forget the graph: the next run starts afresh."""
-        self._generation += 1
-        self._search = self._root = None
+        with self._access.alone, self._access.graphs:
+            self._forget()
 
     # --- inside ---
 
@@ -228,6 +276,52 @@ class Searcher:
         if state.is_over:
             raise IllegalAction(f"the game is over; there is nothing to search in\n{state}")
 
+    def _forget(self) -> None:
+        self._generation += 1
+        self._search = self._root = None
+        self._searched = []
+
+    def _search_from(self, state: State) -> _core.Search:
+        """The search with this root: the present one, or a new one."""
+        search, root = self._search, self._root
+        if search is not None and root is not None and future_key(root) == future_key(state):
+            search.cancel()  # what a second Ctrl-C may have left behind
+            return search
+        self._forget()  # whenever Ctrl-C comes, what is kept fits together
+        search, root = self._source.new_search(state, self.config), state.copy()
+        self._source.begin([root])
+        self._search, self._root = search, root
+        return search
+
+    def _begin(self, budget: Budget, searched: list[tuple[_core.Search, State]]) -> Budget:
+        self._budget, self._searched = budget, searched
+        return budget
+
+    @contextmanager
+    def _ending(self, budget: Budget, on_interrupt: OnInterrupt) -> Iterator[None]:
+        """Whatever ends the run, the graphs are whole afterwards: leaves that await an evaluation are given back."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            budget.interrupted = True
+            if on_interrupt == "raise" or not all(search.report([])["ready"] for search, _ in self._searched):
+                raise
+        finally:
+            for search, _ in self._searched:
+                search.cancel()
+            budget.end()
+
+    def _snapshots(self) -> list[SearchResult | None]:
+        budget = self._budget
+        if budget is None:
+            return []
+        for search, _ in self._searched:
+            search.cancel()
+        return [
+            self._result(search, state, budget) if search.report([])["ready"] else None
+            for search, state in self._searched
+        ]
+
     def _next_seed(self) -> int:
         self._runs += 1
         return run_seed(self.seed, self._runs)
@@ -236,6 +330,7 @@ class Searcher:
         """Run until the budget is spent, or for ``count`` simulations."""
         stop_at = None if count is None else search.stats["simulations"] + count
         while True:
+            self._access.serve()
             if progress is not None:
                 progress(search.stats)
             [left] = self._left([search], budget)
@@ -267,25 +362,28 @@ class Searcher:
         return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
 
     def _batch(self, search: _core.Search, left: int) -> None:
-        rows = search.collect(self.config.batch, left)
-        if rows:
-            search.write(self._source.arrays(max(rows, self.config.batch)), 0)
-            logits, values, rewards = self._source.answer([rows])
-            search.absorb(logits, values, 0, rewards)
+        with self._access.batch:
+            rows = search.collect(self.config.batch, left)
+            if rows:
+                search.write(self._source.arrays(max(rows, self.config.batch)), 0)
+                logits, values, rewards = self._source.answer([rows])
+                search.absorb(logits, values, 0, rewards)
 
     def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
         while True:
+            self._access.serve()
             left = self._left(searches, budget)
             if not any(left):
                 return
             if self._native is not None:
                 self._native_round(group, searches, left, budget)
                 continue
-            arrays = self._source.arrays(self.config.batch * len(searches))
-            rows = group.gather(searches, self.config.batch, left, arrays)
-            if any(rows):
-                logits, values, rewards = self._source.answer(rows)
-                group.absorb(searches, rows, logits, values, rewards)
+            with self._access.batch:
+                arrays = self._source.arrays(self.config.batch * len(searches))
+                rows = group.gather(searches, self.config.batch, left, arrays)
+                if any(rows):
+                    logits, values, rewards = self._source.answer(rows)
+                    group.absorb(searches, rows, logits, values, rewards)
 
     def _native_round(self, group: _core.Group, searches: list[_core.Search], left: list[int], budget: Budget) -> None:
         """A share of simulations for every search, those with the fewest first, as far as the time goes."""
@@ -297,18 +395,16 @@ class Searcher:
         seconds = math.inf if first else min(NATIVE_SECONDS, budget.seconds())
         group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
 
-    def _result(
-        self, search: _core.Search, state: State, budget: Budget, interrupted: bool, own: bool = True
-    ) -> SearchResult:
-        elapsed = budget.elapsed()
+    def _result(self, search: _core.Search, state: State, budget: Budget, own: bool = True) -> SearchResult:
         stats: dict[str, Any] = {
             **search.stats,
-            "seconds": elapsed,
+            "seconds": budget.elapsed(),
             "seed": self.seed,
-            "interrupted": interrupted,
+            "interrupted": budget.interrupted,
+            "stopped": budget.stopped,
         }
         line = [played(joint) for joint in search.principal_variation()]
-        result = SearchResult.from_report(
+        return SearchResult.from_report(
             search.report([]),
             num_actions=self._source.num_actions,
             principal_variation=line,
@@ -318,19 +414,23 @@ class Searcher:
             _squares=self._until_next_run(search.second_moments, own),
             config=budget.config,
         )
+
+    def _logged(self, result: SearchResult) -> SearchResult:
         log_run(self._source.name, result)
         return result
 
     def _until_next_run(self, look: Callable[..., Any], own: bool) -> Callable[..., Any]:
-        """A look at a graph; if it is this searcher's own, only as long as that stays as it is."""
+        """A look at a graph; if it is this searcher's own, when it is at rest, and only until the next run."""
+        if not own:
+            return look
         generation = self._generation
 
         def checked(*given: Any) -> Any:
-            if own and self._generation != generation:
+            if self._generation != generation:
                 raise ValueError("the searcher has moved on; look at a result before the next run or advance")
             return look(*given)
 
-        return checked
+        return lambda *given: self._access.look(lambda: checked(*given))
 
 
 def search(
@@ -338,9 +438,14 @@ def search(
     evaluator: Evaluator | NativeEvaluator | None = None,
     simulations: int = 800,
     seed: int = 0,
+    *,
+    on_interrupt: OnInterrupt = "raise",
     **settings: Any,
 ) -> SearchResult:
-    """Search one position: a Searcher for a single run. Settings are those of SearchConfig."""
+    """Search one position: a Searcher for a single run. Settings are those of SearchConfig.
+
+    Ctrl-C raises KeyboardInterrupt, or with ``on_interrupt="return"`` ends the search with what was found so far.
+    """
     check_state(state)
     config = SearchConfig(simulations=simulations, **settings)
-    return Searcher(state.game, evaluator, config, seed=seed).run(state)
+    return Searcher(state.game, evaluator, config, seed=seed).run(state, on_interrupt=on_interrupt)

@@ -28,6 +28,11 @@ from ramify.search.config import SearchConfig
 from ramify.search.result import SearchResult
 from ramify.selfplay.config import PlayConfig
 
+BUSY = (
+    "these games are being played already: one thread at a time may iterate over them, or look at their counts; only "
+    "stop() may be called from any other"
+)
+
 Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
 
 
@@ -53,6 +58,8 @@ class SelfPlay:
     ``seed`` and its number alone. ``fixed_batches`` pads every batch to one size, for evaluators whose rounding depends
     on it, such as ONNX Runtime's: then results do not depend on ``places`` or ``threads`` either. (Torch may round by a
     row's place in the batch as well.)
+    Ctrl-C raises KeyboardInterrupt out of the iteration; ``take`` then has the games finished meanwhile, and a new
+    iteration goes on.
     """
 
     def __init__(
@@ -102,6 +109,8 @@ class SelfPlay:
             -1 if games is None else games,
             threads,
         )
+        self._alone = _core.Exclusive(BUSY)
+        self._stopping = False
         self._rows = (places + 1) // 2 * self.search.batch
         if fixed_batches is not None and fixed_batches < self._rows:
             raise ValueError(f"fixed_batches must be {self._rows} or more for {places} places")
@@ -139,13 +148,14 @@ class SelfPlay:
         return self._pool.take_finished()
 
     def stop(self) -> None:
-        """Start no more games; those in play are finished."""
-        self._pool.stop()
+        """Start no more games; those in play are finished. May be called from any thread."""
+        self._stopping = True
 
     def __iter__(self) -> Iterator[list[bytes]]:
-        if self._native:
-            yield from self._play_native()
-            return
+        with self._alone:
+            yield from self._play_native() if self._native else self._play()
+
+    def _play(self) -> Iterator[list[bytes]]:
         with ThreadPoolExecutor(1, "ramify-evaluator") as executor:
             pending: list[Future[Rows] | RawAnswer | None] = [None, None]
             try:
@@ -189,6 +199,8 @@ class SelfPlay:
         return rows
 
     def _gather_rows(self, half: int) -> int:
+        if self._stopping:
+            self._pool.stop()
         rows = self._pool.gather(half, self._arrays[half])
         while self._asks and (questions := self._pool.questions()):
             for place, number, move, temperature in questions:
