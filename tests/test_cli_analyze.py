@@ -169,8 +169,9 @@ def test_the_tree_and_the_picture(tmp_path: Path) -> None:
     shown = run("tictactoe", "--actions", "a1", "--simulations", "60", "--tree", "2", "--svg", str(file))
     state = rf.make("tictactoe").initial_state()
     state.apply(0)
-    assert file.read_text(encoding="utf-8") == state.svg()
-    assert rf.search(state, Rollout(1), simulations=60).tree(2) in shown.stdout
+    result = rf.search(state, Rollout(1), simulations=60)
+    assert file.read_text(encoding="utf-8") == analysis.picture(state, result) != state.svg()
+    assert result.tree(2) in shown.stdout
 
 
 def test_the_evaluator_is_the_one_named() -> None:

@@ -62,7 +62,8 @@ def test_the_end_is_told(scores, result):
 def test_picture_shows_everything():
     svg = STATE.svg()
     assert len(shapes(svg, "line")) == 3  # walls
-    assert sorted(word for word in words(svg) if word.isdigit()) == ["12", "2", "2", "255", "3"]  # mud, timer
+    bold = [text for text in shapes(svg, "text") if text.get("font-weight") == "bold"]
+    assert sorted(text.text for text in bold if text.text.isdigit()) == ["12", "2", "2", "255", "3"]  # mud, timer
     assert "1.5" in words(svg)
     assert "0.5" in words(svg)
     assert "turn 8 of 20" in words(svg)

@@ -63,6 +63,18 @@ def describe_player(state: State, result: SearchResult, player: int, top: int | 
     return {"player": player, "outcomes": len(visits), "value": float(result.value[player]), "actions": rows}
 
 
+def picture(state: State, result: SearchResult) -> str:
+    """The position as SVG with what the search found: shares of visits, values, and a caption."""
+    from ramify.games.pictures import Analysis, Choice, draw_analysis
+
+    choices = {}
+    for player in result.acting:
+        rows = describe_player(state, result, player, None)["actions"]
+        choices[player] = tuple(Choice(row["action"], row["name"], row["share"], row["value"]) for row in rows)
+    values = {player: float(result.value[player]) for player in result.acting}
+    return draw_analysis(state, Analysis(int(result.stats["simulations"]), values, choices))
+
+
 def ranking(result: SearchResult, player: int) -> list[int]:
     """Outcomes of a player, best first; the first is what result.action() plays."""
     visits = result.visits.sum(axis=1 - player)

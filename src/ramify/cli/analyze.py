@@ -47,7 +47,7 @@ def analyze(
     seed: Annotated[int, typer.Option(min=0, help="Of the search, and of a random start.")] = 0,
     top: Annotated[int | None, typer.Option(min=1, help=f"Actions shown; default {SHOWN} (all with --json).")] = None,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the position into this file.")] = None,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the position, with visits and values.")] = None,
     tree: Annotated[int, typer.Option(min=0, metavar="DEPTH", help="Also show the searched tree so deep.")] = 0,
 ) -> None:
     """Search one position and show what the search found.
@@ -65,16 +65,18 @@ def analyze(
     ramify analyze tictactoe --state '{"board": ["xx.", "oo.", "..."]}'
     ramify analyze connect_four --actions "d d" --setting max_seconds=5
     """
-    from ramify.cli.analysis import describe, print_analysis
+    from ramify.cli.analysis import describe, picture, print_analysis
 
     position = find_position(game, parse_settings([*(words or []), *(set_ or [])]), state, actions, seed)
     searcher = make_searcher(position, simulations, parse_settings(setting or []), read_evaluator(evaluator), seed)
     if svg is not None:
-        write_picture(position, svg)
+        write_picture(svg, position.svg())  # before the search, so that a wrong path is not found out after it
     try:
         result = run(searcher, position)
     except ValueError as error:
         fail(error)
+    if svg is not None:
+        write_picture(svg, picture(position, result))
     data = describe(position, result, top if json or top else SHOWN)
     if json:
         print_json(data)
@@ -147,9 +149,9 @@ def make_searcher(
         fail(error)
 
 
-def write_picture(state: State, file: Path) -> None:
+def write_picture(file: Path, drawn: str) -> None:
     try:
-        file.write_text(state.svg(), encoding="utf-8")
+        file.write_text(drawn, encoding="utf-8")
     except OSError as error:
         fail(f"cannot write {file}: {error.strerror}")
 

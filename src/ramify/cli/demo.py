@@ -137,8 +137,10 @@ def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, 
         state = game.initial_state()
         play_words(state, actions.split())
         result = search(state, evaluator, THOUGHT, c_puct=config.search.c_puct)
-        player = state.acting[0]
-        caption = f"{'red' if player == 0 else 'blue'} to move expects {result.value[player]:+.2f}; visits in percent"
+        to_move = "red" if state.acting[0] == 0 else "blue"
+        caption = (
+            f"{f'after {actions}' if actions else 'the empty board'}, {to_move} to move: share of visits and value"
+        )
         found.append((caption, state, result))
     return found
 

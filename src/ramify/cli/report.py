@@ -104,14 +104,10 @@ def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:
 
 
 def pictures(results: Sequence[tuple[str, Any, Any]]) -> str:
-    """Positions of Hex with the search's policy on them: (caption, state, result) each."""
-    from ramify.games.pictures.hex import draw
+    """Positions with what the search found on them: (caption, state, result) each."""
+    from ramify.cli.analysis import picture
 
-    parts = []
-    for caption, state, result in results:
-        policy = result.policy()
-        heat = {action: float(share) for action, share in enumerate(policy) if share > 0}
-        parts.append(figure(draw(state, heat), caption))
+    parts = [figure(picture(state, result), caption) for caption, state, result in results]
     return f'<div class="row">{"".join(parts)}</div>'
 
 

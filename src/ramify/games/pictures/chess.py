@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import product
+from math import dist
 from typing import Any
 
-from ramify.games.pictures.svg import Canvas
+from ramify.games.pictures.analysis import Analysis, add_list, arrow
+from ramify.games.pictures.svg import Canvas, Point
 from ramify.games.protocol import State
 
 SQUARE, MARGIN, FRAME = 60.0, 22.0, 6.0
 LIGHT, DARK, BORDER, INK = "#efdfc1", "#b48a64", "#5b4331", "#f3e7d3"
+ARROW, ARROW_EDGE = "#0b4f8a", "#ffffff"
+BADGE = 10.0  # radius of the numbers on arrows
 MOVED, CHECK = "#e5c532", "#d8432b"
 FILL = {True: "#fdfaf3", False: "#3a3634"}
 EDGE = {True: "#2b2624", False: "#17120f"}
@@ -100,8 +105,52 @@ def _draw_piece(canvas: Canvas, symbol: str, file: int, rank: int) -> None:
         )
 
 
-def draw(state: State) -> str:
-    """The position as an SVG picture."""
+def _centre(square: str) -> Point:
+    x, y = _corner(*_place(square))
+    return x + SQUARE / 2, y + SQUARE / 2
+
+
+def _draw_moves(canvas: Canvas, moves: list[tuple[str, float]]) -> None:
+    """The best moves as arrows, broader for more visits, numbered as in the list below the board.
+
+    Promotions on the same squares share an arrow.
+    """
+    lines: dict[str, tuple[str, float]] = {}
+    for number, (name, share) in enumerate(moves, 1):
+        before, most = lines.get(name[:4], ("", share))
+        lines[name[:4]] = (f"{before},{number}" if before else str(number), most)
+    ends = {squares: _arrow_ends(squares) for squares in lines}
+    for squares, (_, share) in reversed(lines.items()):  # the best on top
+        width = 3 + 11 * share**0.5
+        arrow(canvas, *ends[squares], width, fill=ARROW, stroke=ARROW_EDGE, stroke_width=1.2, opacity=0.75)
+    taken: list[Point] = []
+    for squares, (numbers, _) in lines.items():
+        at = _free_place(*ends[squares], taken)
+        taken.append(at)
+        canvas.circle(*at, BADGE, fill="#ffffff", stroke=ARROW, stroke_width=1.5)
+        canvas.text(at[0], at[1] + 4.5, numbers, size=13 if len(numbers) == 1 else 8, font_weight="bold", fill=ARROW)
+
+
+def _arrow_ends(squares: str) -> tuple[Point, Point]:
+    """From the edge of a piece to the middle of the square it moves to."""
+    start, end = _centre(squares[:2]), _centre(squares[2:])
+    part = 0.27 * SQUARE / dist(start, end)
+    return (start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])), end
+
+
+def _free_place(start: Point, end: Point, taken: list[Point]) -> Point:
+    """A place for a number behind the head of an arrow, or beside it, that covers no other number."""
+    length = dist(start, end)
+    along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
+    for aside, back in product((0.0, 2.1 * BADGE, -2.1 * BADGE), range(24, int(length) - 5, 6)):
+        at = (end[0] - back * along[0] - aside * along[1], end[1] - back * along[1] + aside * along[0])
+        if all(dist(at, other) > 2.1 * BADGE for other in taken):
+            return at
+    return start
+
+
+def draw(state: State, analysis: Analysis | None = None) -> str:
+    """The position as an SVG picture; the best moves of a search as arrows."""
     fields: dict[str, Any] = state.fields  # type: ignore[attr-defined]  # native states have it
     side = 8 * SQUARE
     canvas = Canvas(MARGIN + side + FRAME, FRAME + side + MARGIN, background=BORDER)
@@ -113,4 +162,8 @@ def draw(state: State) -> str:
             x, y = _corner(file, rank)
             canvas.circle(x + SQUARE / 2, y + SQUARE / 2, SQUARE / 2 - 1, fill=CHECK, opacity=0.75)
         _draw_piece(canvas, symbol, file, rank)
+    if analysis:
+        ((player, _),) = analysis.choices.items()
+        _draw_moves(canvas, [(choice.name, choice.share) for choice in analysis.top(player)])
+        add_list(canvas, analysis, ("white", "black"), fill=INK, numbered=True)
     return canvas.render()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ramify._core import State
+from ramify.games.pictures.analysis import Analysis, add_caption, label, warm
 from ramify.games.pictures.svg import Canvas
 
 CELL = 56.0
@@ -11,8 +12,11 @@ FILLS = {"x": "#d9362b", "o": "#f5c518", ".": "#fdfaf3"}
 RIMS = {"x": "#9c1e16", "o": "#c1950a", ".": "#123f86"}
 
 
-def draw(state: State) -> str:
-    """The rack as the players see it, with the columns' letters under it."""
+def draw(state: State, analysis: Analysis | None = None) -> str:
+    """The rack as the players see it, with the columns' letters under it.
+
+    ``analysis``: what a search found for a column stands in the hole that its next disc would fill.
+    """
     board: list[str] = state.fields["board"]
     rows, columns = len(board), len(board[0])
     width, height = columns * CELL, rows * CELL
@@ -33,7 +37,18 @@ def draw(state: State) -> str:
     for column in range(columns):
         x = MARGIN + (column + 0.5) * CELL
         canvas.text(x, MARGIN + height + 30, chr(97 + column), size=18, fill="#333333")
+    if analysis:
+        _findings(canvas, board, analysis)
     return canvas.render()
+
+
+def _findings(canvas: Canvas, board: list[str], analysis: Analysis) -> None:
+    for column, choice in analysis.alone().items():
+        row = max(row for row, line in enumerate(board) if line[column] == ".")
+        at = (MARGIN + (column + 0.5) * CELL, MARGIN + (row + 0.5) * CELL)
+        canvas.circle(*at, 0.4 * CELL, fill=warm(choice.share), stroke=RIMS["."], stroke_width=2.5)
+        label(canvas, at, choice, size=14)
+    add_caption(canvas, analysis, ("red", "yellow"))
 
 
 def _fours(board: list[str]) -> set[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ramify._core import State
+from ramify.games.pictures.analysis import Analysis, add_list
 from ramify.games.pictures.svg import Canvas
 
 CARD_WIDTH, CARD_HEIGHT, GAP = 52.0, 74.0, 8.0
@@ -16,7 +17,7 @@ SUITS = {  # outlines around (0, 0), ten units wide
 }
 
 
-def draw(state: State) -> str:
+def draw(state: State, analysis: Analysis | None = None) -> str:
     """Cards still held lie face up, played ones are gaps; the prize of the turn is framed in gold."""
     cards: int = state.game.params["cards"]
     hands: list[list[int]] = state.fields["hands"]
@@ -43,6 +44,8 @@ def draw(state: State) -> str:
                 _card(canvas, x, top, card, suit, framed=suit == "diamond" and card == current)
             else:
                 canvas.rect(x, top, CARD_WIDTH, CARD_HEIGHT, rx=6, fill="none", stroke="#5b9676", stroke_width=1.5)
+    if analysis:
+        add_list(canvas, analysis, ("player 0", "player 1"), fill="#ffffff")
     return canvas.render()
 
 

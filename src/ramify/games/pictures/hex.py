@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import sqrt
 
 from ramify._core import State
+from ramify.games.pictures.analysis import INK, Analysis, add_caption, label, warm
 from ramify.games.pictures.svg import Canvas, Point
 
 RADIUS = 22.0  # of a hexagon, centre to corner
 WIDTH = sqrt(3) * RADIUS
 MARGIN = 3.2 * RADIUS
-SHOWN = 0.01  # smallest share that is written on a cell
+NAMES = ("red", "blue")
 COLOURS = {"x": "#d0382f", "o": "#2a66b1"}
 RIMS = {"x": "#8e1f19", "o": "#17427a"}
 
@@ -22,10 +22,11 @@ LOWER_LEFT, LOWER_RIGHT = (-WIDTH / 2, RADIUS / 2), (WIDTH / 2, RADIUS / 2)
 HEXAGON = (TOP, UPPER_RIGHT, LOWER_RIGHT, BOTTOM, LOWER_LEFT, UPPER_LEFT)
 
 
-def draw(state: State, heat: Mapping[int, float] | None = None) -> str:
+def draw(state: State, analysis: Analysis | None = None) -> str:
     """The board with its edges, coordinates and stones; the last stone, where known, carries a white dot.
 
-    ``heat``: shares of cells (actions), shown by colour and in percent.
+    ``analysis``: what a search found, written on the cells: colour and percentage for the share of visits, the value
+    below. The best action has a dark rim.
     """
     board: list[str] = state.fields["board"]
     last: str | None = state.fields["last"]
@@ -33,27 +34,34 @@ def draw(state: State, heat: Mapping[int, float] | None = None) -> str:
     width = 2 * MARGIN + (1.5 * size - 1.5) * WIDTH
     canvas = Canvas(width, 2 * MARGIN + 1.5 * RADIUS * (size - 1), background="#fdfaf3")
     _edges(canvas, size)
-    for row in range(size):
-        for column in range(size):
-            corners = [_shifted(_centre(row, column), corner) for corner in HEXAGON]
-            share = (heat or {}).get(row * size + column, 0.0)
-            canvas.polygon(corners, fill=_warm(share), stroke="#8a7752", stroke_width=1.2)
-            if share >= SHOWN:
-                x, y = _centre(row, column)
-                canvas.text(x, y + 5, f"{100 * share:.0f}", size=14, fill="#3a2a10")
+    choices = analysis.alone() if analysis else {}
+    for cell in range(size * size):
+        share = choices[cell].share if cell in choices else 0.0
+        canvas.polygon(_hexagon(*divmod(cell, size)), fill=warm(share), stroke="#8a7752", stroke_width=1.2)
     _coordinates(canvas, size)
     for row, line in enumerate(board):
         for column, symbol in enumerate(line):
             if symbol != ".":
                 _stone(canvas, _centre(row, column), symbol, marked=last == f"{chr(97 + column)}{row + 1}")
+    if analysis:
+        _findings(canvas, size, analysis)
     return canvas.render()
 
 
-def _warm(share: float) -> str:
-    """The colour of a cell with this share: from the board's own to a strong orange."""
-    part = min(1.0, max(0.0, share)) ** 0.5
-    red, green, blue = (round(a + (b - a) * part) for a, b in ((0xF4, 0xF2), (0xE8, 0x8C), (0xCD, 0x28)))
-    return f"#{red:02x}{green:02x}{blue:02x}"
+def _findings(canvas: Canvas, size: int, analysis: Analysis) -> None:
+    choices = analysis.alone()
+    best = next(iter(choices))
+    if best < size * size:
+        canvas.polygon(_hexagon(*divmod(best, size)), fill="none", stroke=INK, stroke_width=3)
+    for cell, choice in choices.items():
+        if cell < size * size:
+            label(canvas, _centre(*divmod(cell, size)), choice, size=13)
+    swap = choices.get(size * size)
+    add_caption(canvas, analysis, NAMES, [[str(swap)]] if swap else [])
+
+
+def _hexagon(row: int, column: int) -> list[Point]:
+    return [_shifted(_centre(row, column), corner) for corner in HEXAGON]
 
 
 def _centre(row: int, column: int) -> Point:
@@ -82,7 +90,7 @@ def _edges(canvas: Canvas, size: int) -> None:
 
 def _coordinates(canvas: Canvas, size: int) -> None:
     for i in range(size):
-        x, y = _shifted(_centre(0, i), (-0.25 * WIDTH, -1.5 * RADIUS))
+        x, y = _shifted(_centre(0, i), (-0.25 * WIDTH, -1.65 * RADIUS))
         canvas.text(x, y + 5, chr(97 + i), size=15, fill="#4a4030")
         x, y = _shifted(_centre(i, 0), (-1.05 * WIDTH, 0))
         canvas.text(x, y + 5, str(i + 1), size=15, fill="#4a4030")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramify._core import State
+from ramify.games.pictures.analysis import Analysis, add_list
 from ramify.games.pictures.svg import Canvas
 
 CELL_HEIGHT = 48.0
@@ -14,7 +15,7 @@ SHOWN = 16  # rows and columns drawn at most
 INK = ("#b3261e", "#1f56a3")
 
 
-def draw(state: State) -> str:
+def draw(state: State, analysis: Analysis | None = None) -> str:
     """Player 0's payoff stands lower left in its cell, player 1's upper right, as in textbooks."""
     first, second = _tables(state.game.params["payoffs"])
     rows, columns = min(len(first), SHOWN), min(len(first[0]), SHOWN)
@@ -35,6 +36,8 @@ def draw(state: State) -> str:
     if more:
         note = f"the first {rows} × {columns} of {len(first)} × {len(first[0])}"
         canvas.text(left, size[1] - MARGIN, note, size=13, anchor="start", fill="#555555")
+    if analysis:
+        add_list(canvas, analysis, ("player 0", "player 1"))
     return canvas.render()
 
 

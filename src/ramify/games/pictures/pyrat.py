@@ -1,14 +1,16 @@
-"""PyRat positions: the maze with its mud, cheese, the rat and the python, and the score below."""
+"""PyRat positions: the maze with its mud, cheese, the rat and the python, coordinates around it, the score below."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ramify.games.pictures.analysis import LEAST, Analysis, add_list
 from ramify.games.pictures.svg import Canvas
 from ramify.games.protocol import State
 
-CELL = 40.0  # the figures below are drawn for this size, around their middle
+CELL = 56.0  # figures reach 18 from its middle, so that mud on its edges hides none of them
 MARGIN = 14.0
+RULER = 20.0  # room for the coordinates, left of the maze and below it
 FOOT = 46.0
 NARROWEST = 300.0  # so that the scores have room below a small maze
 
@@ -18,6 +20,8 @@ CHEESE, CHEESE_TOP, RIND = "#f7c531", "#fde08a", "#d99a12"
 RAT, RAT_DARK, PINK = "#8d949e", "#5d636c", "#f0a7ad"
 PYTHON, PYTHON_DARK, SPOTS, TONGUE = "#3f9b4b", "#2a6e35", "#d9e36b", "#d03a3a"
 INK = "#1d1f22"
+CHOSEN = ("#a8460b", "#0b4f8a")  # where the rat and the python want to go
+STEPS = {"UP": (0, -1), "RIGHT": (1, 0), "DOWN": (0, 1), "LEFT": (-1, 0)}
 
 
 class Board:
@@ -28,9 +32,10 @@ class Board:
         self.rows: int = fields["height"]
         self.width = self.columns * CELL
         self.height = self.rows * CELL
-        whole = max(self.width + 2 * MARGIN, NARROWEST)
+        whole = max(self.width + 2 * MARGIN + 2 * RULER, NARROWEST)
         self.left = (whole - self.width) / 2
-        self.canvas = Canvas(whole, self.height + 2 * MARGIN + FOOT, background="#fffdf8")
+        self.foot = self.height + 2 * MARGIN + RULER  # where the scores begin
+        self.canvas = Canvas(whole, self.foot + FOOT, background="#fffdf8")
 
     def middle(self, cell: list[int]) -> tuple[float, float]:
         return self.left + (cell[0] + 0.5) * CELL, MARGIN + (self.rows - cell[1] - 0.5) * CELL
@@ -41,8 +46,8 @@ class Board:
         return (ax + bx) / 2, (ay + by) / 2, a[1] == b[1]
 
 
-def draw(state: State) -> str:
-    """The picture of a PyRat position."""
+def draw(state: State, analysis: Analysis | None = None) -> str:
+    """The picture of a PyRat position; what a search found as wedges around the players, and as lists below."""
     fields = state.fields  # type: ignore[attr-defined]  # native states have it
     board = Board(fields)
     _floor(board)
@@ -54,8 +59,12 @@ def draw(state: State) -> str:
         _wall(board, a, b)
     frame = (board.left, MARGIN, board.width, board.height)
     board.canvas.rect(*frame, fill="none", stroke=WALL, stroke_width=5, rx=3)
+    _coordinates(board)
     _players(board, fields)
     _score(board, fields, state.is_over)
+    if analysis:
+        _choices(board, fields, analysis)
+        add_list(board.canvas, analysis, ("rat", "python"))
     return board.canvas.render()
 
 
@@ -72,6 +81,16 @@ def _floor(board: Board) -> None:
             board.canvas.rect(left, top, CELL, CELL, fill=FLOOR_DARK)
 
 
+def _coordinates(board: Board) -> None:
+    """Columns below the maze, rows at its left, as in the text of a position."""
+    for x in range(board.columns):
+        canvas_x, _ = board.middle([x, 0])
+        board.canvas.text(canvas_x, MARGIN + board.height + 18, str(x), fill=WALL)
+    for y in range(board.rows):
+        _, canvas_y = board.middle([0, y])
+        board.canvas.text(board.left - 8, canvas_y + 5, str(y), anchor="end", fill=WALL)
+
+
 def _wall(board: Board, a: list[int], b: list[int]) -> None:
     x, y, upright = board.edge(a, b)
     dx, dy = (0.0, CELL / 2) if upright else (CELL / 2, 0.0)
@@ -82,10 +101,10 @@ def _mud(board: Board, a: list[int], b: list[int], turns: int) -> None:
     """A puddle across the edge, with the turns it costs."""
     x, y, upright = board.edge(a, b)
     canvas, place = board.canvas, _place(x, y) + (" rotate(90)" if upright else "")
-    canvas.rect(-16, -8, 32, 16, rx=7, fill=MUD, opacity=0.55, transform=place)
-    for dx, dy, radius in ((-12.5, 7, 2.2), (12, -7.5, 3), (13.5, 6.5, 1.8), (-11, -7, 2)):
-        canvas.circle(dx, dy, radius, fill=MUD, opacity=0.8, transform=place)
-    canvas.text(x, y + 5, str(turns), size=14 if turns < 100 else 10, font_weight="bold", fill=MUD_TEXT)
+    canvas.rect(-13, -7.5, 26, 15, rx=6, fill=MUD, transform=place)
+    for dx, dy, radius in ((-11, 6.5, 2.2), (10, -7, 2.4), (12, 5.5, 1.8), (-9, -6.5, 2)):
+        canvas.circle(dx, dy, radius, fill=MUD, transform=place)
+    canvas.text(x, y + 4.5, str(turns), size=13 if turns < 100 else 8, font_weight="bold", fill=MUD_TEXT)
 
 
 def _cheese(canvas: Canvas, place: str) -> None:
@@ -128,19 +147,39 @@ def _python(canvas: Canvas, place: str) -> None:
 def _players(board: Board, fields: dict[str, Any]) -> None:
     """Side by side where they share a cell; a badge counts the turns that a player still has to wait."""
     together = fields["p1"] == fields["p2"]
-    scale = 0.7 if together else 0.9
+    scale = 0.6 if together else 0.9
     for number, side, figure in ((2, 1, _python), (1, -1, _rat)):
         x, y = (at + side * 8 * together for at in board.middle(fields[f"p{number}"]))
         figure(board.canvas, _place(x, y, scale))
         if turns := fields[f"mud{number}"]:
-            x, y = x + 12 * scale, y - 12 * scale
+            x, y = x + 19 * scale, y - 19 * scale
             board.canvas.circle(x, y, 7.5, fill=MUD, stroke=MUD_TEXT, stroke_width=1.2)
             board.canvas.text(x, y + 4, str(turns), size=11, font_weight="bold", fill=MUD_TEXT)
 
 
+def _choices(board: Board, fields: dict[str, Any], analysis: Analysis) -> None:
+    """A wedge towards every neighbour that a player's search considers, larger for more visits.
+
+    The rat's lie on one side of the direction and the python's on the other, so that they never meet.
+    """
+    for player, side in ((0, -1), (1, 1)):
+        for choice in analysis.top(player) if player in analysis.choices else ():
+            if choice.share >= LEAST and choice.name in STEPS:
+                dx, dy = STEPS[choice.name]
+                x, y = board.middle(fields[f"p{player + 1}"])
+                x, y = x + 22 * dx - side * 17 * dy, y + 22 * dy + side * 17 * dx
+                _wedge(board.canvas, x, y, (dx, dy), 3 + 4 * choice.share**0.5, CHOSEN[player])
+
+
+def _wedge(canvas: Canvas, x: float, y: float, step: tuple[int, int], size: float, colour: str) -> None:
+    dx, dy = (size * part for part in step)
+    points = [(x + dx, y + dy), (x - dx - dy, y - dy + dx), (x - dx + dy, y - dy - dx)]
+    canvas.polygon(points, fill=colour, stroke="#ffffff", stroke_width=1)
+
+
 def _score(board: Board, fields: dict[str, Any], over: bool) -> None:
     """Below the maze: the rat's score at the left, the python's at the right, the turn between."""
-    canvas, y = board.canvas, board.height + 2 * MARGIN + FOOT / 2 - 6
+    canvas, y = board.canvas, board.foot + FOOT / 2 - 6
     middle, right = canvas.width / 2, canvas.width - MARGIN
     _rat(canvas, _place(MARGIN + 22, y, 0.9))
     _python(canvas, _place(right - 20, y, 0.9))

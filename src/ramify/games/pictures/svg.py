@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+LETTER = 7.5  # width of a letter of a caption, with room to spare
+
 Point = tuple[float, float]
 
 
@@ -18,18 +20,21 @@ class Canvas:
     def __init__(self, width: float, height: float, background: str | None = None) -> None:
         self.width = width
         self.height = height
+        self._background = background
         self._parts: list[str] = []
-        if background:
-            self.rect(0, 0, width, height, fill=background)
 
     def _add(self, tag: str, body: str = "", /, **attributes: str | float | None) -> None:
+        self._parts.append(self._element(tag, body, **attributes))
+
+    @staticmethod
+    def _element(tag: str, body: str = "", /, **attributes: str | float | None) -> str:
         words = [
             f'{name.replace("_", "-")}="{escape(value) if isinstance(value, str) else _number(value)}"'
             for name, value in attributes.items()
             if value is not None
         ]
         head = f"<{tag} {' '.join(words)}"
-        self._parts.append(f"{head}>{body}</{tag}>" if body else f"{head}/>")
+        return f"{head}>{body}</{tag}>" if body else f"{head}/>"
 
     def rect(self, x: float, y: float, width: float, height: float, **style: str | float | None) -> None:
         """A rectangle; style: fill, stroke, stroke_width, rx, opacity ..."""
@@ -70,9 +75,37 @@ class Canvas:
             **style,
         )
 
+    def caption(self, groups: Iterable[Iterable[str]], *, fill: str) -> None:
+        """Add texts below everything drawn so far; the picture grows by them.
+
+        A group begins on a line of its own; its parts share lines as long as the picture is wide enough.
+        """
+        room = max(20, int((self.width - 16) / LETTER))
+        lines: list[str] = []
+        for group in groups:
+            first, *others = group
+            lines.append(first)
+            for part in others:
+                if len(lines[-1]) + 3 + len(part) <= room:
+                    lines[-1] += f" · {part}"
+                else:
+                    lines.append(part)
+        self.width = max(self.width, 16 + LETTER * max(map(len, lines)))
+        for line in lines:
+            self.height += 20
+            self.text(self.width / 2, self.height, line, fill=fill)
+        self.height += 10
+
+    def picture(self, svg: str, width: float, height: float) -> None:
+        """Another picture, an SVG element, at the top left."""
+        self._add("svg", svg, width=width, height=height)
+
     def render(self) -> str:
         """The finished picture as a text."""
         size = f'width="{_number(self.width)}" height="{_number(self.height)}"'
         box = f'viewBox="0 0 {_number(self.width)} {_number(self.height)}"'
         body = "".join(self._parts)
+        if self._background:
+            sides = {"width": self.width, "height": self.height}
+            body = self._element("rect", x=0.0, y=0.0, **sides, fill=self._background) + body
         return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box}>{body}</svg>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ramify._core import State
+from ramify.games.pictures.analysis import Analysis, add_caption, label, warm
 from ramify.games.pictures.svg import Canvas, Point
 
 CELL = 80.0
@@ -16,11 +17,13 @@ LINES = [
 ]
 
 
-def draw(state: State) -> str:
-    """The grid with coordinates: columns a to c, rows 1 to 3 from the top."""
+def draw(state: State, analysis: Analysis | None = None) -> str:
+    """The grid with coordinates: columns a to c, rows 1 to 3 from the top; what a search found, on the empty cells."""
     board: list[str] = state.fields["board"]
     side = 3 * CELL
     canvas = Canvas(side + 1.5 * MARGIN, side + 1.5 * MARGIN, background="#fdfaf3")
+    if analysis:
+        _findings(canvas, analysis)
     for i in (1, 2):
         at = MARGIN + i * CELL
         style = {"stroke": "#3a3a3a", "stroke_width": "4", "stroke_linecap": "round"}
@@ -37,7 +40,17 @@ def draw(state: State) -> str:
         if symbols in ({"x"}, {"o"}):
             start, end = _centre(*cells[0]), _centre(*cells[2])
             canvas.line(start, end, stroke="#2d2d2d", stroke_width=7, stroke_linecap="round")
+    if analysis:
+        add_caption(canvas, analysis, ("x", "o"))
     return canvas.render()
+
+
+def _findings(canvas: Canvas, analysis: Analysis) -> None:
+    """Cells in the colour of their share of the visits, with the share and the value."""
+    for action, choice in analysis.alone().items():
+        x, y = _centre(*divmod(action, 3))
+        canvas.rect(x - CELL / 2, y - CELL / 2, CELL, CELL, fill=warm(choice.share))
+        label(canvas, (x, y), choice, size=19)
 
 
 def _centre(row: int, column: int) -> Point:
