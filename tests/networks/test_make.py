@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -207,6 +208,65 @@ def test_a_name_is_no_game() -> None:
         networks.make("hex")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"a network needs a game .*, not int"):
         networks.make(3)  # type: ignore[arg-type]
+
+
+class PlainConfig(networks.NetworkConfig):
+    kind: str = "plain"
+    gives: str = "tuple"
+
+
+class PlainModule(torch.nn.Module):
+    """No base class of ours: logits and values, as a pair or in a dict."""
+
+    def __init__(self, config, spec):
+        super().__init__()
+        self.gives = config.gives
+        self.out = torch.nn.Linear(spec.observation_shape[0] * 9, spec.num_actions + 1)
+
+    def forward(self, observations):
+        found = self.out(observations.flatten(1))
+        pair = (found[:, 1:], torch.tanh(found[:, 0]))
+        return {"tuple": pair, "dict": dict(zip(("logits", "values"), pair, strict=True)), "one": pair[0]}[self.gives]
+
+
+@pytest.fixture
+def plain_kind():
+    networks.Registry.add(PlainConfig, PlainModule)
+    yield
+    del networks.Registry._entries["plain"]
+
+
+@pytest.mark.usefixtures("plain_kind")
+@pytest.mark.parametrize("gives", ["tuple", "dict"])
+def test_a_plain_module_is_searched_saved_and_loaded(gives: str, tmp_path: Path) -> None:
+    game = rf.make("tictactoe")
+    module = networks.make(game, {"kind": "plain", "gives": gives})
+    assert (module.config.kind, module.spec.game) == ("plain", "tictactoe")
+    assert networks.network_id(module) == networks.network_id(networks.make(game, {"kind": "plain", "gives": gives}))
+    observations = torch.rand(3, *game.observation_shape)
+    assert {name: list(found.shape) for name, found in module(observations).items()} == {
+        "logits": [3, 9],
+        "values": [3],
+    }
+    assert rf.search(game.initial_state(), rf.evaluators.Network(module, "cpu"), simulations=10).visits.sum() == 9
+    loaded = networks.load(networks.save(tmp_path / "plain", module))
+    assert torch.equal(loaded(observations)["logits"], module(observations)["logits"])
+
+
+@pytest.mark.usefixtures("plain_kind")
+def test_a_plain_module_that_gives_something_else_is_told_what_is_wanted() -> None:
+    module = networks.make(rf.make("tictactoe"), {"kind": "plain", "gives": "one"})
+    with pytest.raises(rf.EvaluatorError, match=r"PlainModule.forward has to give \(logits, values\).*, not Tensor"):
+        module(torch.rand(1, *rf.make("tictactoe").observation_shape))
+
+
+def test_a_builder_has_to_give_a_module() -> None:
+    networks.Registry.add(PlainConfig, lambda config, spec: "nothing")
+    try:
+        with pytest.raises(TypeError, match="of kind 'plain' has to give a torch module, not str"):
+            networks.make(rf.make("tictactoe"), {"kind": "plain"})
+    finally:
+        del networks.Registry._entries["plain"]
 
 
 def test_a_kind_of_ones_own() -> None:

@@ -16,7 +16,7 @@ from ramify.games.registry import checked_game
 from ramify.networks.blocks import Block, PoolBlock
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
 from ramify.networks.layouts import Spec, spec_of
-from ramify.networks.modules import GameNetwork
+from ramify.networks.modules import GameNetwork, PlainNetwork
 
 FINAL_SCALE = 0.1  # of the layers whose outputs are logits and values: a fresh network has hardly an opinion
 
@@ -38,9 +38,20 @@ def make(game: Game, config: str | Mapping[str, Any] | NetworkConfig | None = No
     builder = Registry.get(chosen.kind)[1]
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.manual_seed(seed)
-        module: GameNetwork = builder(chosen, spec)
-        initialise(module)
-    return module
+        module = builder(chosen, spec)
+        if isinstance(module, GameNetwork):
+            initialise(module)  # a plain module keeps the weights that its author gave it
+    return complete(module, chosen, spec)
+
+
+def complete(module: Any, config: NetworkConfig, spec: Spec) -> GameNetwork:
+    """What a builder made, with config and spec: a plain torch module is wrapped."""
+    if isinstance(module, GameNetwork):
+        return module
+    if not isinstance(module, nn.Module):
+        kind = type(module).__name__
+        raise TypeError(f"the builder of networks of kind {config.kind!r} has to give a torch module, not {kind}")
+    return PlainNetwork(config, spec, module)
 
 
 def shapes(game: Game, config: NetworkConfig) -> dict[str, tuple[int, ...]] | None:
@@ -52,7 +63,7 @@ def shapes(game: Game, config: NetworkConfig) -> dict[str, tuple[int, ...]] | No
     builder = Registry.get(chosen.kind)[1]
     try:
         with torch.random.fork_rng(devices=[]), torch.device("meta"):
-            module = builder(chosen, spec)
+            module = complete(builder(chosen, spec), chosen, spec)
     except (RuntimeError, NotImplementedError):  # what torch raises where a value is needed that is not there
         return None
     return {name: tuple(weight.shape) for name, weight in module.state_dict().items()}

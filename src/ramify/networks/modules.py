@@ -104,5 +104,25 @@ class MLP(GameNetwork):
         return {"logits": logits, **cast(dict[str, Tensor], self.value(x, heads))}
 
 
+class PlainNetwork(GameNetwork):
+    """Any torch module whose ``forward(observations)`` gives ``(logits, values)``, or a dict with at least these."""
+
+    def __init__(self, config: NetworkConfig, spec: Spec, network: nn.Module) -> None:
+        super().__init__(config, spec)
+        self.network = network
+
+    def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
+        del heads  # the module gives what it has; callers that want fewer heads leave the others
+        found = self.network(observations)
+        if isinstance(found, tuple) and len(found) == 2:
+            return {"logits": found[0], "values": found[1]}
+        if not isinstance(found, dict) or not {"logits", "values"} <= found.keys():
+            given = f"a dict with {', '.join(map(str, found))}" if isinstance(found, dict) else type(found).__name__
+            raise EvaluatorError(
+                f"{type(self.network).__name__}.forward has to give (logits, values), or a dict with both, not {given}"
+            )
+        return found
+
+
 Registry.add(ResNetConfig, ResNet)
 Registry.add(MLPConfig, MLP)
