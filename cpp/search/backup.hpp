@@ -1,4 +1,5 @@
-// What a visit changes on the way back: the idempotent recursion of DESIGN §1.
+// What a visit changes on the way back: the idempotent recursion (docs/methods/search.md), which recomputes
+// a node from its edges, so that nothing is counted twice where parents share a node.
 #pragma once
 
 #include "search/graph.hpp"

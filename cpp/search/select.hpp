@@ -1,4 +1,4 @@
-// Which edge a descent takes: decoupled PUCT of DESIGN §1, for one chooser or two.
+// Which edge a descent takes: decoupled PUCT, for one chooser or two (docs/methods/search.md).
 #pragma once
 
 #include <cmath>

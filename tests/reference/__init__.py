@@ -1,4 +1,4 @@
-"""Slow, plain transcriptions of the searches that this project grew from, for the engine to be compared with.
+"""Slow, plain versions of the searches that the engine contains, for it to be compared with.
 
 Each module has a class ``Search(state, evaluate, config)`` with
 

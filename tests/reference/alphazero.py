@@ -1,7 +1,7 @@
-"""AlphaZero's tree search as seed 001 writes it: N and W per node, values in the view of the player to move,
+"""AlphaZero's tree search: N and W per node, values in the view of the player to move,
 a sign flip at each level. For zero-sum games in which players alternate and only the end pays.
 
-A reward on the edge into a terminal node is the seed's "actual game result" of that node, in the view of the
+A reward on the edge into a terminal node is the "actual game result" of that node, in the view of the
 player who would move there: the negative of what the mover received.
 """
 

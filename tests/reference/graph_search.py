@@ -1,10 +1,10 @@
-"""Monte-Carlo graph search with simultaneous moves and rewards on the way (seed 000), and what it contains:
+"""Monte-Carlo graph search with simultaneous moves and rewards on the way, and what it contains:
 one acting player is n1 = 1 or n2 = 1, a tree is a graph without the table.
 
     Q_p(n)  = (U_p(n) + Σ_ij N_ij · q_ij) / (1 + Σ_ij N_ij),   q_ij = r_p,ij + γ · Q_p(child_ij)
     score_i = Q̂_i + c(N) · P_i · √N / (1 + M_i),               M_i = Σ_j N_ij
 
-Settings beyond the seed's, exactly:
+Settings beyond these formulas, exactly:
 
 - ``opponent_weights``: Q̂_i = Σ_j w_j q_ij / Σ_j w_j over the visited j of row i, with w_j the opponent's
   prior (option A, "prior"), its marginal visits (B, "visits"), their sum (C, "blended"), or N_ij (D,

@@ -1,9 +1,8 @@
-"""The Hex search of seed 004: ``NeuralMCTS`` (its phase 1), and with ``graph=True`` its phase 2, the
-transposition table under canonical keys.
+"""A plain Hex search: a tree with N and W per node, and with ``graph=True`` a graph, with a transposition table under
+canonical keys.
 
-Phase 1 is transcribed as it stands, with N and W per node and sign flips; a node's value is that of the
-player to move in it, as the seed's code has it (its comment says otherwise). Phase 2 cannot keep visits in
-shared nodes, since a parent must weigh a child by its own visits to it; so there an edge has its own count
+The tree flips signs from level to level; a node's value is that of the player to move in it. The graph cannot keep
+visits in shared nodes, since a parent must weigh a child by its own visits to it; so there an edge has its own count
 and Q = (U + Σ N · -Q(child)) / (1 + Σ N).
 
 A shared node holds its position in canonical orientation, and its actions, priors and ties are those of that

@@ -1,10 +1,8 @@
-"""MuZero's search in a learned model as seed 002 writes it, with the corrections that the design makes:
+"""MuZero's search in a learned model:
 
-- values and rewards are per player, and a score takes those of the player to move: the seed's backup has no
-  change of player;
+- values and rewards are per player, and a score takes those of the player to move;
 - the value in a score is the reward on the way into the child plus the discounted value of the child,
-  normalised by the least and greatest such number among the edges backed up so far: the seed leaves reward,
-  discount and normalisation out;
+  normalised by the least and greatest such number among the edges backed up so far;
 - the evaluation of the root is the first simulation and counts as a visit of the root;
 - the rules are asked for legal actions at the root only; inside the model every action is tried.
 

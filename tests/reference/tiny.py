@@ -45,7 +45,7 @@ class TinyState:
 class Harvest(TinyState):
     """Two players on a row of cells take coins at the same time; a coin reached together is halved.
 
-    It has all that seed 000 asks for: rewards on the way that do not sum to zero, actions with the same
+    It has all that makes simultaneous games hard: rewards on the way that do not sum to zero, actions with the same
     effect (a wall is a wait), transpositions, and turns on which one player is busy (the turn after taking a
     coin, unless both are).
     """

@@ -1,4 +1,4 @@
-"""The engine equals the plain-Python transcriptions of the seeds, simulation by simulation."""
+"""The engine equals the plain-Python searches of tests/reference, simulation by simulation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.search.stepping import Stepper
 
 SIMULATIONS = 300
 
-# The columns of DESIGN's table, then each setting on its own.
+# The settings of the algorithms that the engine contains, then each setting on its own.
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"graph": True, "parent_visits": "edges", "fpu": "parent"},

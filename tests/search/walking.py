@@ -1,4 +1,4 @@
-"""Walks a whole search graph through the core's reports and holds every node to the recursion of the design."""
+"""Walks a whole search graph through the core's reports and checks the recursion at every node."""
 
 from __future__ import annotations
 
