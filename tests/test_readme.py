@@ -6,7 +6,9 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -23,7 +25,7 @@ def blocks(language: str) -> list[str]:
 def commands(program: str) -> list[list[str]]:
     """What the shell blocks tell a reader to type, without the program; a block is of one program."""
     lines = [shlex.split(line, comments=True) for block in blocks("sh") for line in block.splitlines()]
-    assert {line[0] for line in lines} == {"make", "ramify"}
+    assert {line[0] for line in lines} == {"make", "pip", "ramify"}
     return [line[1:] for line in lines if line[0] == program]
 
 
@@ -82,14 +84,32 @@ def test_the_links_lead_somewhere() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def table() -> dict[str, str]:
-    """{game: what the table says of its parameters}"""
-    return dict(re.findall(r"^\| `([^`]+)` \|([^|]*)\|", README, flags=re.MULTILINE))
+def table(section: str) -> dict[str, str]:
+    """{name: what the section's table says of it}"""
+    part = README.partition(f"## {section}\n")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^\| `([^`]+)` \|([^|]*)\|", part, flags=re.MULTILINE))
+
+
+def test_every_extra_is_explained_and_those_installed_exist() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert sorted(table("Install")) == sorted(project["optional-dependencies"])
+    asked = [re.fullmatch(r"\.(?:\[([a-z,]+)\])?", words[-1]) for words in commands("pip")]
+    assert all(asked)
+    assert {name for match in asked if match and match[1] for name in match[1].split(",")} <= set(table("Install"))
+
+
+def test_the_pictures_are_small_and_sound() -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert len(pictures) == 2
+    for name in pictures:
+        content = (ROOT / name).read_bytes()
+        assert len(content) < 150_000
+        assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
 
 
 @pytest.mark.parametrize("name", _core.game_names())
 def test_the_table_agrees_with_the_game(name: str) -> None:
-    cell = table()[name].replace('"', "'")
+    cell = table("Games")[name].replace('"', "'")
     stated = re.findall(r"`([^`]+)`", cell)
     defaults = [(key, value) for key, value, _ in _core.game_params(name)]
     wanted = [key if isinstance(value, list) else f"{key}={value!r}" for key, value in defaults]
