@@ -55,34 +55,46 @@ Report Search<D>::report(std::span<const Joint> path) const {
   return made;
 }
 
-// Mean squares of nodes, found once each: mean of (reward + discount * what came of the child)^2 over visits.
+// Mean squares of nodes, found once each: mean of (reward + discount * what came of the child)^2 over visits. A descent
+// that meets its own path again ends there with the node's value, so along an edge that closes a ring the child's square
+// is that of its value.
 template <class D>
 std::vector<double> Search<D>::second_moments() const {
-  std::unordered_map<NodeId, std::array<double, 2>> known{{graph_.terminal(), {0.0, 0.0}}};
+  using Squares = std::array<double, 2>;
+  const Squares open{std::nan(""), std::nan("")};  // of a node whose children are being looked at
+  std::unordered_map<NodeId, Squares> known{{graph_.terminal(), {0.0, 0.0}}};
   const auto edge_square = [&](const Edges& edges, std::uint32_t e, int p) {
     const NodeId id = edges.child[e] & ~kPending;
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][e]) : 0.0, g = settings_.discount;
-    return reward * reward + 2.0 * reward * g * static_cast<double>(graph_.node(id).value[p]) +
-           g * g * known.at(id)[static_cast<std::size_t>(p)];
+    const double value = static_cast<double>(graph_.node(id).value[p]);
+    const double square = known.at(id)[static_cast<std::size_t>(p)];
+    return reward * reward + 2.0 * reward * g * value + g * g * (std::isnan(square) ? value * value : square);
   };
-  std::vector<NodeId> stack{root_};
+  struct Visit {
+    NodeId id;
+    bool again;  // its children are known
+  };
+  std::vector<Visit> stack{{root_, false}};
   while (!stack.empty()) {  // children first
-    const NodeId id = stack.back();
+    const auto [id, again] = stack.back();
+    stack.pop_back();
     const Node& node = graph_.node(id);
     const Edges edges = node.opened ? graph_.edges(node) : Edges{};
-    const std::size_t size = stack.size();
-    for (std::uint32_t e = 0; e < node.opened; ++e)
-      if (!(edges.child[e] & kPending) && !known.count(edges.child[e])) stack.push_back(edges.child[e]);
-    if (stack.size() > size) continue;
-    stack.pop_back();
-    std::array<double, 2> squares;
+    if (!again) {
+      if (!known.emplace(id, open).second) continue;  // another way led here first
+      stack.push_back({id, true});
+      for (std::uint32_t e = 0; e < node.opened; ++e)
+        if (!(edges.child[e] & kPending) && !known.count(edges.child[e])) stack.push_back({edges.child[e], false});
+      continue;
+    }
+    Squares squares;
     for (int p = 0; p < 2; ++p) {
       double sum = static_cast<double>(node.evaluation[p]) * static_cast<double>(node.evaluation[p]), visits = 1.0;
       for (std::uint32_t e = 0; e < node.opened; ++e)
         if (!(edges.child[e] & kPending)) sum += edges.visits[e] * edge_square(edges, e, p), visits += edges.visits[e];
       squares[static_cast<std::size_t>(p)] = sum / visits;
     }
-    known.emplace(id, squares);
+    known[id] = squares;
   }
   const Report shape = report({});
   const Node& root = graph_.node(root_);
