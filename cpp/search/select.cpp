@@ -87,8 +87,8 @@ void scan_edges(const Edges& edges, const std::uint32_t* words, std::uint32_t co
   for (std::uint32_t start = 0; start < count; start += kBlock) {
     const std::uint32_t n = std::min(kBlock, count - start);
     const float* q = edges.q[player] + start;
-    if constexpr (kScaled) {
-      for (std::uint32_t i = 0; i < n; ++i) scaled[i] = range.of(q[i]);
+    if constexpr (kScaled) {  // the urgency is on the scale already
+      for (std::uint32_t i = 0; i < n; ++i) scaled[i] = edges.child[start + i] & kPending ? fpu : range.of(q[i]);
       q = scaled;
     }
     offer_some(q, edges.visits + start, words + start, n, u, fpu, start, best);
