@@ -197,8 +197,13 @@ class Search final : public AnySearch {
     return std::any_of(path.begin(), path.end(), [node](const Step& step) { return step.node == node; });
   }
   bool claim(Node& node);
+  void check_zero_sum(const Rewards& rewards) const;
   void prepare(Worker& worker, Node& node);
+  void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
   void keep_leaf(Worker& worker);
+  void keep_collision(Worker& worker);
+  void abandon(const std::vector<Step>& path, NodeId leaf);
+  void stop_growing(const std::bad_alloc& error);
 
   // --- up ---
   void fill_uniform(Node& node);

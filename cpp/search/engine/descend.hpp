@@ -108,7 +108,10 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
   if (known) return known;  // another thread was faster
   bool found = false;
   Stakes stakes;
-  if (settings_.solver) stakes = dynamics_.stakes(worker.cursor);
+  if (settings_.solver) {
+    check_zero_sum(rewards);
+    stakes = dynamics_.stakes(worker.cursor);
+  }
   const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found, [&](Node& fresh) {
     if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount);
   });
@@ -122,6 +125,16 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
   graph_.edges(node).child[edge] = child | (ready ? 0 : kPending);
   return child;
+}
+
+// With a discount, what one player wins is what the other loses only if that holds at every turn: proofs rely on it.
+template <class D>
+void Search<D>::check_zero_sum(const Rewards& rewards) const {
+  if (!zero_sum_ || settings_.discount == 1.0) return;
+  const float sum = rewards[0] + rewards[1], size = std::fabs(rewards[0]) + std::fabs(rewards[1]);
+  if (std::fabs(sum) > 1e-6f * (1.0f + size))
+    throw InvalidInput("the game promises zero_sum and pays " + std::to_string(rewards[0]) + " and " +
+                       std::to_string(rewards[1]) + " in one turn: with a discount the solver needs turns that sum to 0");
 }
 
 template <class D>

@@ -73,6 +73,7 @@ void Search<D>::look_ahead(Worker& worker, const Cursor& cursor, Node& node) {
     Cursor next = cursor;
     const Rewards rewards = dynamics_.apply(next, joint);
     if (dynamics_.acting(next) != kOver) continue;
+    check_zero_sum(rewards);
     const bool wins = rewards[static_cast<std::size_t>(player)] >= graph_.proof(node).most[player];
     if (wins) last.clear();
     last.emplace_back(words[i], rewards);
