@@ -306,7 +306,7 @@ std::uint32_t select_known(const Graph& graph, const Settings& s, const Node& no
   std::uint32_t best = kUntried;
   float top = 0.0f;
   for (std::uint32_t e = 0; e < node.opened; ++e) {
-    if (!(edges.child[e] & ~kPending)) continue;
+    if (!leads_on(graph, edges, e)) continue;
     const auto [first, second] = outcome_pair(node, edges, e);
     float score = 0.0f;
     if (!views[0].scores.empty()) score += views[0].scores[first];

@@ -11,6 +11,7 @@ SearchStats Search<D>::stats() const {
   for (const auto& worker : workers_) total.add(worker->stats);
   total.nodes = graph_.count();
   total.bytes = graph_.bytes();
+  total.full_reason = graph_.full_reason();
   return total;
 }
 
@@ -168,7 +169,9 @@ std::vector<Joint> Search<D>::principal_variation() const {
   return line;
 }
 
-// Plays at the root: what was paid, and whether anything of the graph was kept.
+// Plays at the root: what was paid, and whether anything of the graph was kept. Whatever the game may raise comes before
+// the first change, so that a failure leaves everything as it was; a graph that finds no memory to be copied to starts
+// afresh.
 template <class D>
 std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   if constexpr (D::kLatent) {
@@ -176,19 +179,23 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   } else {
     const std::uint32_t edge = keep ? find_edge(graph_.node(root_), joint, 0) : kUntried;
     const NodeId child = edge == kUntried ? 0 : graph_.edges(graph_.node(root_)).child[edge] & ~kPending;
-    const Rewards rewards = dynamics_.apply(root_cursor_, joint);
+    Cursor next = root_cursor_;
+    const Rewards rewards = dynamics_.apply(next, joint);
+    const Stakes stakes = settings_.solver ? dynamics_.stakes(next) : Stakes{};
+    const int symmetry = settings_.canonical ? dynamics_.shared_key(next, settings_).symmetry : 0;
+    root_cursor_ = std::move(next);
     noised_ = false;
-    if (!child || graph_.node(child).status != Status::kReady) {
-      new_root();
-      return {rewards, false};
+    if (child && graph_.node(child).status == Status::kReady) {
+      try {
+        if (symmetry) turn_words(graph_.node(child), symmetry);
+        root_ = graph_.compact(child);
+        root_priors_ = read_priors(graph_, graph_.node(root_));
+        return {rewards, true};
+      } catch (const std::bad_alloc&) {  // the old graph is half moved: only what is new can be trusted
+      }
     }
-    if (settings_.canonical) {
-      const int symmetry = dynamics_.shared_key(root_cursor_, settings_).symmetry;
-      if (symmetry) turn_words(graph_.node(child), symmetry);
-    }
-    root_ = graph_.compact(child);
-    root_priors_ = read_priors(graph_, graph_.node(root_));
-    return {rewards, true};
+    new_root(stakes);
+    return {rewards, false};
   }
 }
 
