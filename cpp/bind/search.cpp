@@ -98,6 +98,9 @@ nb::dict to_python(const SearchStats& s) {
   d["full"] = s.full;
   d["max_depth"] = s.max_depth;
   d["bytes"] = s.bytes;
+  constexpr const char* kReasons[] = {nullptr, "max_nodes", "memory", "address space"};
+  const char* reason = kReasons[static_cast<std::size_t>(s.full_reason)];
+  d["full_reason"] = reason ? nb::object(nb::str(reason)) : nb::object(nb::none());
   return d;
 }
 
@@ -266,7 +269,7 @@ void bind_search(nb::module_& m) {
       .def("advance", [](BoundSearch& s, Action first, Action second) { return s.search.use()->advance({{first, second}}); },
            "first"_a, "second"_a)
       .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search.use()->stats()); },
-                   nb::sig("def stats(self) -> dict[str, int]"))
+                   nb::sig("def stats(self) -> dict[str, Any]"))
       .def_prop_ro("proven", [](const BoundSearch& s) { return s.search.use()->proven(); })
       .def("left", &simulations_left, "simulations"_a, "evaluations"_a = nb::none(),
            "Simulations that it may still make, of so many and of so many evaluations; 0 once proven.")
@@ -295,6 +298,8 @@ void bind_search(nb::module_& m) {
   m.def("make_latent_search", &make_latent, "num_actions"_a, "order"_a, "acting"_a, "first"_a, "second"_a, "settings"_a,
         nb::sig("def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], "
                 "second: Sequence[int], settings: dict[str, Any]) -> Search"));
+  m.def("limit_graph_bytes", &Arena::limit_bytes, "bytes"_a,
+        "Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.");
   m.def("round_prior", [](float prior) { return decode_prior(encode_prior(prior) << 16); }, "prior"_a,
         "The prior as the engine keeps it, in 16 bits.");
   m.def("softmax", [](const std::vector<float>& logits) {

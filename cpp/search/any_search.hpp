@@ -51,6 +51,7 @@ struct SearchStats {
   std::int32_t max_depth = 0;
   std::uint32_t nodes = 0;
   std::uint64_t bytes = 0;
+  Full full_reason = Full::kNo;  // why the graph has stopped growing, if it has
 
   void add(const SearchStats& other);
 };
@@ -106,7 +107,8 @@ class AnySearch {
   virtual std::vector<Joint> last_path() const = 0;
   // The most visited way down.
   virtual std::vector<Joint> principal_variation() const = 0;
-  // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none.
+  // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none, or
+  // no memory to copy it to. Raises what the game raises, with everything as it was.
   virtual bool advance(Joint joint) = 0;
 
   // Whether the root's value is proven: nothing is left to search.

@@ -51,7 +51,7 @@ class Search final : public AnySearch {
     plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
-    new_root();
+    new_root(settings.solver ? dynamics_.stakes(root_cursor_) : Stakes{});
   }
 
   void begin(std::uint64_t seed, std::int64_t simulations, bool full) override {
@@ -61,6 +61,7 @@ class Search final : public AnySearch {
       worker->rng = Rng(seed, combine(0x6d6978, static_cast<std::uint64_t>(worker->index)));
     }
     bounds_ = Bounds{};
+    graph_.grow_again();  // there may be memory by now
     full_ = full;
     wanted_ = simulations;
     for (Race& race : races_) race.clear();
@@ -163,10 +164,10 @@ class Search final : public AnySearch {
   int num_actions() const { return dynamics_.num_actions(); }
   bool threaded() const { return settings_.threads > 1; }
 
-  void new_root() {
+  void new_root(const Stakes& stakes) {
     graph_.clear();
     root_ = graph_.create(0, 0);
-    if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), dynamics_.stakes(root_cursor_), settings_.discount);
+    if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount);
     root_priors_.clear();
     next_slot_ = 0;
   }
@@ -197,8 +198,13 @@ class Search final : public AnySearch {
     return std::any_of(path.begin(), path.end(), [node](const Step& step) { return step.node == node; });
   }
   bool claim(Node& node);
+  void check_zero_sum(const Rewards& rewards) const;
   void prepare(Worker& worker, Node& node);
+  void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
   void keep_leaf(Worker& worker);
+  void keep_collision(Worker& worker);
+  void abandon(const std::vector<Step>& path, NodeId leaf);
+  void stop_growing(const std::bad_alloc& error);
 
   // --- up ---
   void fill_uniform(Node& node);
@@ -214,12 +220,14 @@ class Search final : public AnySearch {
   void cancel_step(const Step& step);
   void cancel_path(const std::vector<Step>& path);
   void cancel_collisions();
+  void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
   void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
   void check_values(const float* values, int row) const;
   std::int64_t run_some(Worker& worker, const NativeEvaluator& evaluator, std::int64_t most);
   void evaluate_native(Worker& worker, const NativeEvaluator& evaluator);
   void roll_out(Worker& worker, const NativeEvaluator& evaluator, float* values);
   int collect_worker(Worker& worker, int leaves, std::int64_t simulations);
+  void collect_safely(Worker& worker, int leaves, std::int64_t simulations);
   template <class Work>
   void in_all_threads(Work work);
 

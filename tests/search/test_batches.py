@@ -215,3 +215,50 @@ def test_one_bad_row_fails_them_all_and_the_searcher_lives_on() -> None:
     evaluator.poisoned = False
     for state, result in zip(states, searcher.run_many(states), strict=True):
         assert_same_result(result, rf.search(state, HashEvaluator(0), simulations=30, batch=4))
+
+
+# ---------- what a pending edge counts as ----------
+
+
+def scores_by_hand(report: dict[str, Any], player: int, urgency: float | None, twice: bool = False) -> Any:
+    """score = q + 1.5 * P * sqrt(N) / (1 + M), with q on the scale of minmax, which two edges with values show.
+
+    What has no value counts as the urgency: 0 on that scale if None, else in plain units. ``twice``: on that scale of
+    that scale, where a visit is under way.
+    """
+    visits = report["edge_visits"].ravel()
+    values = report["payoffs"][player].ravel()  # nan where pending or untried
+    explore = 1.5 * report["priors"][player] * np.sqrt(report["visits"]) / (1 + visits)
+    scaled = report["scores"][player] - explore
+    low, high = np.nanargmin(values), np.nanargmax(values)
+    width = (values[high] - values[low]) / (scaled[high] - scaled[low])
+    least = values[low] - scaled[low] * width
+    first = 0.0 if urgency is None else (urgency - least) / width
+    pending = (first - least) / width if twice else first
+    return np.where(np.isnan(values), np.where(visits > 0, pending, first), (values - least) / width) + explore
+
+
+@pytest.mark.parametrize("fpu", ["zero", "parent"])
+@pytest.mark.parametrize("name", ["hex", "connect_four", "tictactoe"])
+def test_a_pending_edge_counts_as_the_urgency_on_the_normalised_scale(name: str, fpu: str) -> None:
+    told_apart = 0
+    for seed in range(12):
+        state = walk(name, seed)
+        player = state.acting[0]
+        config = rf.SearchConfig(normalize="minmax", fpu=fpu, fpu_offset=0.1, c_puct=1.5)
+        engine = Stepper(state, HashEvaluator(seed), config)
+        for _ in range(8):
+            engine.simulate()
+        for rows in range(1, 6):
+            report = engine.report()
+            if np.isfinite(report["payoffs"][player]).sum() < 2 or engine.search.collect(1, 1) != rows:
+                break
+            if engine.search.stats["collisions"]:
+                break  # the leaf was found by a second descent, with the visits of the first under way
+            urgency = None if fpu == "zero" else float(report["value"][player]) - 0.1
+            scores = scores_by_hand(report, player, urgency)
+            chosen = report["outcomes"][player].tolist().index(engine.search.last_path[0][player])
+            assert scores[chosen] == pytest.approx(scores.max(), abs=1e-4)
+            told_apart += chosen != scores_by_hand(report, player, urgency, twice=True).argmax()
+        engine.search.cancel()
+    assert told_apart

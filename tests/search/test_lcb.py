@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path as File
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 import ramify as rf
 from tests.search.helpers import HashEvaluator, searcher_of, tictactoe
 from tests.search.positions import walk
+from tests.search.tiny_games import Carousel, Ring, Turntable
 
 Path = list[tuple[int, int]]
 
@@ -80,6 +84,37 @@ def test_second_moments_of_a_shared_graph_follow_its_edges() -> None:
     for j in np.flatnonzero(result.visits[0]):
         expected = edge_square([], state, (-1, int(result.outcomes[1][j])))
         np.testing.assert_allclose(squares[:, 0, j], expected, atol=1e-4)
+
+
+def check_rings() -> None:
+    """A ring of three nodes below the root: the edge that closes it brings the value of the node it leads to."""
+    searcher = searcher_of(Ring().initial_state(), HashEvaluator(3), simulations=40, graph=True, discount=0.9)
+    result = searcher.run(Ring().initial_state())
+    assert result.stats["cycles"] > 0
+    assert result._squares is not None
+    reports = [result.look([(0, -1)] * depth) for depth in range(4)]  # the root, then all that there is
+    square = reports[1]["value"].astype(np.float64) ** 2
+    value = reports[1]["value"].astype(np.float64)
+    for depth in (3, 2, 1):
+        reward = np.array(((0.5, -0.5), (-0.25, 0.25), (0.0, 0.0))[depth % 3])
+        visits = int(reports[depth]["edge_visits"].sum())
+        edge = reward**2 + 2 * 0.9 * reward * value + 0.81 * square
+        square = (reports[depth]["evaluation"].astype(np.float64) ** 2 + visits * edge) / (1 + visits)
+        value = reports[depth]["value"].astype(np.float64)
+    expected = np.array([0.25, 0.25]) + 2 * 0.9 * np.array([0.5, -0.5]) * value + 0.81 * square
+    np.testing.assert_allclose(result._squares(), expected, atol=1e-5)
+    for game in (Carousel(), Turntable()):
+        found = rf.search(game.initial_state(), HashEvaluator(1), simulations=300, graph=True)
+        assert found.stats["cycles"] > 0
+        bounds = found.lcb()
+        assert np.isfinite(bounds).any()
+        assert (np.nan_to_num(bounds, nan=-9) <= found.q[0] + 1e-6).all()
+        assert found.action(method="lcb") in game.legal_actions(0, 0)
+
+
+def test_rings_end() -> None:
+    command = "from tests.search.test_lcb import check_rings; check_rings()"
+    subprocess.run([sys.executable, "-c", command], cwd=File(__file__).parents[2], check=True, timeout=60)
 
 
 def by_hand(visits: Any, means: Any, deviations: Any) -> rf.SearchResult:

@@ -13,6 +13,7 @@ import pytest
 import ramify as rf
 from tests.search.helpers import tictactoe
 from tests.search.random_games import RandomGame
+from tests.search.tiny_games import Loans
 
 pytestmark = pytest.mark.core
 
@@ -408,3 +409,49 @@ def test_without_stakes_who_gains_hurries_and_who_loses_does_not() -> None:
 def test_what_cannot_be_proven() -> None:
     with pytest.raises(rf.InvalidInput, match="chance"):
         prove(rf.make("openspiel:pig").initial_state(seed=0), 10)
+
+
+# ---------- with a discount ----------
+
+
+def loans(discount: float, turn: int = 0, owed: float = 0.0) -> float:
+    """What player 0 gets of Loans, discounted, by minimax."""
+    if turn == 4:
+        return 0.0
+    sign = 1 - 2 * (turn % 2)
+    values = []
+    for action in range(2 if turn < 3 else 1):
+        loan = 3 * action * sign
+        values.append(loan - owed + discount * loans(discount, turn + 1, loan))
+    return max(values) if sign == 1 else min(values)
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.9, 0.5])
+@pytest.mark.parametrize("settings", [{}, {"graph": False}])
+def test_returns_of_a_game_do_not_bound_its_discounted_values(discount: float, settings: dict[str, Any]) -> None:
+    """Every return is 0, and yet a loan is worth something: what comes later weighs less."""
+    exact = loans(discount)
+    assert (exact == 0) == (discount == 1.0)
+    state = Loans().initial_state()
+    for simulations in (1, 3, 10, 300):
+        result = prove(state, simulations, discount=discount, **settings)
+        assert result.proof is not None
+        assert result.proof.bounds[0, 0] - 1e-5 <= exact <= result.proof.bounds[1, 0] + 1e-5
+    assert result.proven == pytest.approx([exact, -exact], abs=1e-5)
+
+
+class Unfair(Loans):
+    """Zero-sum in the end only: player 0 is paid with the first turn, player 1 with the last one."""
+
+    returns_range = (-1.0, 1.0)
+
+    def apply(self, position: Any, action: int) -> tuple[Any, tuple[float, float]]:
+        after, _ = super().apply(position, action)
+        return after, (1.0 if after[0] == 1 else 0.0, -1.0 if after[0] == 4 else 0.0)
+
+
+def test_turns_that_do_not_sum_to_nothing_are_refused_with_a_discount() -> None:
+    state = Unfair().initial_state()
+    assert prove(state, 100).proven is not None
+    with pytest.raises(rf.InvalidInput, match=r"promises zero_sum and pays 1\.0+ and 0\.0+ in one turn"):
+        prove(state, 100, discount=0.9)

@@ -77,6 +77,43 @@ class Turntable(Carousel):
         return (position + (1, 2)[action]) % 3, (0.0, 0.0)
 
 
+class Ring(Carousel):
+    """As Carousel, but there is one way round, and every step pays."""
+
+    num_actions = 1
+
+    def legal_actions(self, position: Any, player: int) -> range:
+        return range(1)
+
+    def apply(self, position: Any, action: int) -> tuple[Any, tuple[float, float]]:
+        return (position + 1) % 3, ((0.5, -0.5), (-0.25, 0.25), (0.0, 0.0))[position]
+
+
+class Loans(rf.PythonGame):
+    """Four turns, each with a loan taken or not: 3 now and -3 with the next turn. All returns are 0."""
+
+    num_actions = 2
+    observation_shape = (3,)
+    zero_sum, returns_range = True, (0.0, 0.0)
+
+    def start(self, rng: np.random.Generator) -> Any:
+        return 0, 0  # turns made, what player 0 owes
+
+    def acting(self, position: Any) -> tuple[int, ...]:
+        return (position[0] % 2,) if position[0] < 4 else ()
+
+    def legal_actions(self, position: Any, player: int) -> range:
+        return range(2 if position[0] < 3 else 1)  # nothing is lent on the last turn
+
+    def apply(self, position: Any, action: int) -> tuple[Any, tuple[float, float]]:
+        turn, owed = position
+        loan = 3 * action * (1 - 2 * (turn % 2))
+        return (turn + 1, loan), (loan - owed, owed - loan)
+
+    def observation(self, position: Any, player: int) -> Any:
+        return [*position, player]
+
+
 class Fragile(Paths):
     """Raises in the middle of things: the call number ``fails_at`` of ``method`` does."""
 

@@ -38,8 +38,7 @@ void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator
       if (evaluator.rollouts > 0) roll_out(worker, evaluator, values);
     finish_leaf(worker, worker.cursor, worker.node, values, worker.path);
   } catch (...) {  // a game written in Python may raise: then the descent is undone
-    cancel_path(worker.path);
-    store(node.status, Status::kNew);
+    abandon(worker.path, worker.node);
     throw;
   }
 }
@@ -48,9 +47,9 @@ void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator
 template <class D>
 std::int64_t Search<D>::run_some(Worker& worker, const NativeEvaluator& evaluator, std::int64_t most) {
   std::int64_t counted = 0;
-  if (threaded()) hand_out(worker, most);
-  worker.saves_news = !worker.handed.empty();
   try {
+    if (threaded()) hand_out(worker, most);
+    worker.saves_news = !worker.handed.empty();
     do {
       if (proven()) break;
       const Arrival arrival = descend_safely(worker);
@@ -63,6 +62,11 @@ std::int64_t Search<D>::run_some(Worker& worker, const NativeEvaluator& evaluato
       else back_up(worker, worker.path);
       ++counted;
     } while (!worker.handed.empty());
+  } catch (const std::bad_alloc& error) {
+    take_back(worker);
+    tell_root(worker);
+    stop_growing(error);
+    return counted + 1;  // or a run without memory would never end
   } catch (...) {
     take_back(worker);
     tell_root(worker);
