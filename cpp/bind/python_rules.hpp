@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cmath>
 #include <string>
 
 #include "base/error.hpp"
@@ -79,6 +80,8 @@ class PythonRules {
                                                  : apply(joint[0], joint[1]);
     const auto rewards = read<Floats>(given, "apply() must return float32[2]");
     if (rewards.size() != 2) throw InvalidInput("apply() must return two rewards");
+    for (std::size_t p = 0; p < 2; ++p)
+      if (!std::isfinite(rewards.data()[p])) throw InvalidInput("apply() must return finite rewards");
     return {rewards.data()[0], rewards.data()[1]};
   }
 
@@ -123,6 +126,7 @@ class PythonRules {
       throw InvalidInput("there are more legal actions than num_actions");
     for (std::size_t i = 0; i < list.shape(0); ++i) {
       if (list(i) < 0 || list(i) >= num_actions_) throw InvalidInput("an action lies outside 0 .. num_actions - 1");
+      if (i > 0 && list(i) <= list(i - 1)) throw InvalidInput("actions must be ascending, each of them once");
       out[i] = list(i);
     }
     return static_cast<int>(list.shape(0));

@@ -42,7 +42,7 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
 template <class D>
 int Search<D>::collect(int leaves, std::int64_t simulations) {
   const auto root_visits = static_cast<double>(graph_.node(root_).visits);
-  leaves = std::max(1, std::min(leaves, static_cast<int>(settings_.max_in_flight * root_visits)));
+  leaves = std::max(1, static_cast<int>(std::min<double>(leaves, settings_.max_in_flight * root_visits)));
   const int threads = std::min<int>({settings_.threads, leaves, static_cast<int>(std::min<std::int64_t>(simulations, 1 << 20))});
   if (threads <= 1) {
     collect_worker(*workers_[0], leaves, simulations);
