@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "bind/interpreter.hpp"
 #include "games/rules.hpp"
 #include "search/dynamics.hpp"
 
@@ -28,7 +29,12 @@ class PythonCursor {
   PythonCursor(PythonCursor&&) = default;
   PythonCursor& operator=(PythonCursor&&) = default;
 
-  const nb::object& state() const { return state_; }
+  // To call: a thread that searches when the interpreter is about to end goes no further.
+  const nb::object& state() const {
+    leave_if_exiting();
+    return state_;
+  }
+  PyObject* pointer() const { return state_.ptr(); }
 
  private:
   nb::object state_;

@@ -43,7 +43,7 @@ int traverse_search(PyObject* self, visitproc visit, void* arg) {
   if (!bound->search || !bound->search->needs_python()) return 0;
   int result = 0;
   bound->search->visit_cursors([&](const void* cursor) {
-    PyObject* state = static_cast<const PythonCursor*>(cursor)->state().ptr();
+    PyObject* state = static_cast<const PythonCursor*>(cursor)->pointer();
     if (state && !result) result = visit(state, arg);
   });
   return result;
@@ -106,6 +106,7 @@ std::unique_ptr<BoundSearch> make_native(nb::object state, const nb::dict& setti
 }
 
 std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& settings) {
+  const PythonSection section;
   auto made = make_python_search(state, to_settings(settings));
   return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
 }
@@ -158,7 +159,8 @@ class Group {
     share(list, [&](std::size_t i) { if (rows[i]) list[i]->absorb(view, first[i]); });
   }
 
-  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without.
+  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without, unless it is late
+  // already.
   std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
                           const std::vector<std::int64_t>& simulations, double seconds) {
     using Clock = std::chrono::steady_clock;
@@ -168,8 +170,8 @@ class Group {
     std::atomic<std::int64_t> done{0};
     share(list, [&](std::size_t i) {
       const std::chrono::duration<double> left = deadline - Clock::now();
-      if (simulations[i] > 0 && left.count() > 0.0)
-        done += list[i]->run_native({rollouts, seed}, simulations[i], left.count());
+      if (simulations[i] > 0 && (left.count() > 0.0 || seconds <= 0.0))
+        done += list[i]->run_native({rollouts, seed}, simulations[i], seconds <= 0.0 ? 0.0 : left.count());
     });
     return done;
   }
@@ -229,13 +231,25 @@ void bind_search(nb::module_& m) {
              const MaybeRelease release(s.search->needs_python());
              return s.search->run_native({rollouts, seed}, simulations, seconds);
            }, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a)
-      .def("report", [](const BoundSearch& s, const nb::list& path) { return to_python(s.search->report(to_path(path))); },
+      .def("report", [](const BoundSearch& s, const nb::list& path) {
+             const PythonSection section(s.search->needs_python());
+             return to_python(s.search->report(to_path(path)));
+           },
            "path"_a, nb::sig("def report(self, path: list[tuple[int, int]]) -> dict[str, Any]"))
-      .def_prop_ro("last_path", [](const BoundSearch& s) { return to_python(s.search->last_path()); },
+      .def_prop_ro("last_path", [](const BoundSearch& s) {
+                     const PythonSection section(s.search->needs_python());
+                     return to_python(s.search->last_path());
+                   },
                    "The actions of the last descent.", nb::sig("def last_path(self) -> list[tuple[int, int]]"))
-      .def("principal_variation", [](const BoundSearch& s) { return to_python(s.search->principal_variation()); },
+      .def("principal_variation", [](const BoundSearch& s) {
+             const PythonSection section(s.search->needs_python());
+             return to_python(s.search->principal_variation());
+           },
            nb::sig("def principal_variation(self) -> list[tuple[int, int]]"))
-      .def("advance", [](BoundSearch& s, Action first, Action second) { return s.search->advance({{first, second}}); },
+      .def("advance", [](BoundSearch& s, Action first, Action second) {
+             const PythonSection section(s.search->needs_python());
+             return s.search->advance({{first, second}});
+           },
            "first"_a, "second"_a)
       .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search->stats()); },
                    nb::sig("def stats(self) -> dict[str, int]"))
