@@ -26,6 +26,7 @@ class RulesDynamics {
  public:
   using Cursor = typename R::State;
   static constexpr bool kLatent = false;
+  static constexpr bool kNeedsPython = requires { Cursor::kNeedsPython; };
   static constexpr bool kMerges = MergesActions<R>;
 
   RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
@@ -103,6 +104,7 @@ class LatentDynamics {
     Joint joint;
   };
   static constexpr bool kLatent = true;
+  static constexpr bool kNeedsPython = false;
   static constexpr bool kMerges = false;
 
   LatentDynamics(int num_actions, ActingOrder order) : num_actions_(num_actions), order_(order) {

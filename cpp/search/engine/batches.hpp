@@ -145,6 +145,7 @@ void Search<D>::absorb(const EvaluationView& evaluation, int row) {
 template <class D>
 void Search<D>::cancel() {
   cancel_collisions();  // there are some only if collecting failed half-way
+  cancel_paused();
   for (auto& worker : workers_) {
     for (std::size_t i = worker->absorbed; i < worker->num_leaves; ++i) {
       cancel_path(worker->leaves[i].path);

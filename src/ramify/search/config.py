@@ -47,7 +47,9 @@ class SearchConfig(Settings):
     short_circuit: bool = Field(False, description="with graph: do not descend into a child known better than the edge")
     max_nodes: int | None = Field(None, ge=1, le=2**31, description="bound on the graph; when full it stops growing")
 
-    root_temperature: float = Field(1.0, gt=0, description="of the root's priors, before noise; above 1 is flatter")
+    root_temperature: float = Field(
+        1.0, ge=1e-6, le=1e9, description="of the root's priors, before noise; above 1 is flatter"
+    )
     noise: Literal["dirichlet", "shaped"] = Field(
         "dirichlet", description="the same alpha for every outcome, or a total alpha shared as KataGo shares it"
     )

@@ -242,6 +242,7 @@ class Searcher:
             if stop_at is not None:
                 left = min(left, stop_at - search.stats["simulations"])
             if left <= 0:
+                search.cancel()  # random games that have not ended in time
                 return
             if self._native is not None:
                 seconds = min(NATIVE_SECONDS, budget.seconds())
@@ -277,6 +278,8 @@ class Searcher:
         while True:
             left = self._left(searches, budget)
             if not any(left):
+                for search in searches:
+                    search.cancel()  # random games that have not ended in time
                 return
             if self._native is not None:
                 self._native_round(group, searches, left, budget)
@@ -294,7 +297,7 @@ class Searcher:
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
         first = min(made) == 0  # whatever the time: a search without a simulation has no result
         shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
-        seconds = math.inf if first else min(NATIVE_SECONDS, budget.seconds())
+        seconds = min(NATIVE_SECONDS, budget.seconds())
         group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
 
     def _result(
