@@ -16,8 +16,7 @@ def run_child(code: str, *arguments: str, timeout: float = 60) -> str:
     done = subprocess.run(
         [sys.executable, "-c", prefix + code, *arguments],
         cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         timeout=timeout,
     )

@@ -12,6 +12,7 @@ import pytest
 import ramify as rf
 from ramify import _core
 from ramify.search.batch import first_rows, new_arrays
+from tests.children import run_child
 from tests.search.tiny_games import Paths
 
 pytestmark = pytest.mark.core
@@ -85,11 +86,23 @@ class Huge:
         )
 
 
-@pytest.mark.parametrize("selection", ["puct", "gumbel", "regret", "exp3"])
-@pytest.mark.parametrize("edge", [0, -1], ids=["least", "most"])
-@pytest.mark.parametrize("state", [rf.make("tictactoe").initial_state(), rf.make("goofspiel", cards=4).initial_state()])
-def test_extreme_numbers_stay_within_the_graph(selection: str, edge: int, state: rf.State) -> None:
-    """Run with settings past what the config allows, too: the core must not read what is not there."""
+EXTREMES = """
+import itertools
+import ramify as rf
+from tests.test_core_limits import search_at_extremes
+
+states = rf.make("tictactoe").initial_state(), rf.make("goofspiel", cards=4).initial_state()
+for selection, edge, state in itertools.product(("puct", "gumbel", "regret", "exp3"), (0, -1), states):
+    search_at_extremes(selection, edge, state)
+"""
+
+
+def test_extreme_numbers_stay_within_the_graph() -> None:
+    run_child(EXTREMES)
+
+
+def search_at_extremes(selection: str, edge: int, state: rf.State) -> None:
+    """Searches with settings past what the config allows, too: the core must not read what is not there."""
     neutral = {"noise_fraction", "forced_playouts", "root_temperature"} if selection == "gumbel" else set()
     choices = {"fpu": "reduction", "normalize": "minmax", "gumbel_rescale": False}
     allowed = {name: bounds[edge] for name, bounds in RANGES.items() if name not in neutral}
@@ -101,8 +114,7 @@ def test_extreme_numbers_stay_within_the_graph(selection: str, edge: int, state:
         for evaluator in (Huge(), None):
             search = _core.make_search(state.copy(), settings)
             drive(search, state, evaluator)
-            report = search.report([])
-            assert report["edge_visits"].sum() == 59
+            assert search.report([])["edge_visits"].sum() == 59
 
 
 def drive(search: Any, state: rf.State, evaluator: Any) -> None:

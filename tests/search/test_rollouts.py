@@ -107,17 +107,31 @@ class Endless(rf.PythonGame):
         return [position]
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_time_is_up_in_a_game_that_does_not_end(many: bool) -> None:
+ENDLESS = """
+import sys
+from tests.search.test_rollouts import search_below, search_endless
+
+many = sys.argv[1] == "many"
+search_endless(many)
+for games in (1, 2**31 - 1):
+    search_below(games, many)
+"""
+
+
+@pytest.mark.parametrize("searches", ["one", "many"])
+def test_time_is_up_in_games_that_do_not_end(searches: str) -> None:
+    run_child(ENDLESS, searches)
+
+
+def search_endless(many: bool) -> None:
+    """Not even the root's first game ends."""
     state = Endless(ends=False).initial_state()
     searcher = searcher_of(state, rf.evaluators.Rollout(1), max_seconds=0.05)
-    with pytest.raises(rf.EvaluatorError, match="a random game has not ended after .* rollouts are for games that end"):
+    with pytest.raises(rf.EvaluatorError, match="plies, and the time is up: rollouts are for games that end"):
         searcher.run_many([state, state]) if many else searcher.run(state)
 
 
-@pytest.mark.parametrize("many", [False, True])
-@pytest.mark.parametrize("games", [1, 2**31 - 1])
-def test_a_leaf_whose_games_do_not_end_in_time_is_left(many: bool, games: int) -> None:
+def search_below(games: int, many: bool) -> None:
     """The root's first game ends (by the seed), so there is a result; below it no game does."""
     state = Endless(ends=True).initial_state()
     for seed in range(100):
@@ -129,7 +143,7 @@ def test_a_leaf_whose_games_do_not_end_in_time_is_left(many: bool, games: int) -
         assert result.evaluation.tolist() == [1.0, -1.0]
         assert result.visits.sum() == result.stats["simulations"] - 1  # nothing is left under way
         return
-    pytest.fail("no seed ends the first game")
+    raise AssertionError("no seed ends the first game")
 
 
 def test_random_games_go_on_where_the_clock_stopped_them() -> None:

@@ -17,7 +17,9 @@ class SearchConfig(Settings):
     simulations: int = Field(
         800, ge=1, le=2**62, description="descents per run; on a fresh root the first evaluates the root"
     )
-    max_evaluations: int | None = Field(None, ge=1, le=2**62, description="stop after so many rows given to the evaluator")
+    max_evaluations: int | None = Field(
+        None, ge=1, le=2**62, description="stop after so many rows given to the evaluator"
+    )
     max_seconds: float | None = Field(None, gt=0, description="stop after so much time")
     stop_early: bool = Field(False, description="stop when the most visited action can no longer change")
 
@@ -62,7 +64,9 @@ class SearchConfig(Settings):
     )
     fast_simulations: int | None = Field(None, ge=1, le=2**62, description="simulations of run(state, fast=True)")
 
-    gumbel_considered: int = Field(16, ge=1, le=2**31 - 1, description="outcomes of the root that Gumbel search compares")
+    gumbel_considered: int = Field(
+        16, ge=1, le=2**31 - 1, description="outcomes of the root that Gumbel search compares"
+    )
     gumbel_scale: float = Field(1.0, ge=0, le=1e9, description="size of the Gumbel noise; 0: play without chance")
     gumbel_visit: float = Field(50.0, ge=0, le=1e9, description="values weigh (this + most visits) * gumbel_value")
     gumbel_value: float = Field(0.1, ge=0, le=1e9, description="see gumbel_visit; 1.0 is usual without gumbel_rescale")

@@ -32,7 +32,9 @@ class PlayConfig(Settings):
     resign_moves: int = Field(3, ge=1, le=2**31 - 1, description="moves in a row of the same player before it resigns")
     playthrough: float = Field(0.1, ge=0, le=1, description="share of games in which nobody may resign")
     reuse: bool = Field(False, description="keep the graph from move to move")
-    max_moves: int | None = Field(None, ge=1, le=2**31 - 1, description="cut games longer than this; None: play to the end")
+    max_moves: int | None = Field(
+        None, ge=1, le=2**31 - 1, description="cut games longer than this; None: play to the end"
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
