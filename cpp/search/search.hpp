@@ -130,16 +130,20 @@ class Search final : public AnySearch {
     NodeId node;
     std::vector<Step> path;
   };
-  // Random games from a leaf, as far as they have come.
-  struct Rollouts {
-    int games = 0;                // finished
-    double sums[2] = {0.0, 0.0};  // of what these brought
-    std::optional<Cursor> cursor;  // of the game under way, if one is
-    double paid[2] = {0.0, 0.0};  // the sums, and what this game has brought so far
-    double weight = 1.0;
+  // A random game under way: all of it but the position.
+  struct RandomGame {
     Rng rng{0};
+    double paid[2] = {0.0, 0.0};  // what the games before and this one have brought so far
+    double weight = 1.0;
     std::int64_t plies = 0;  // of all games
     std::int64_t began = 0;  // plies before this game
+  };
+  // Random games from a leaf, as far as they have come.
+  struct Rollouts {
+    int games = 0;                 // finished
+    double sums[2] = {0.0, 0.0};   // of what these brought
+    std::optional<Cursor> cursor;  // of the game under way, where the clock has stopped one
+    RandomGame game;
   };
   // A leaf whose random games the clock has cut short; they go on with the next run.
   struct Paused {
@@ -251,7 +255,7 @@ class Search final : public AnySearch {
   bool resume(Worker& worker, const NativeRun& run);
   void cancel_paused();
   bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
-  bool play_on(Worker& worker, const NativeRun& run, Rollouts& rollouts);
+  bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
   int collect_worker(Worker& worker, int leaves, std::int64_t simulations);
   template <class Work>
   void in_all_threads(Work work);

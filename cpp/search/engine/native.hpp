@@ -8,24 +8,23 @@ namespace ramify {
 // Plays the game under way on to its end. False if the clock stops it: every call makes some progress, and one that is
 // late gives a game a few thousand plies.
 template <class D>
-bool Search<D>::play_on(Worker& worker, const NativeRun& run, Rollouts& rollouts) {
+RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game) {
   constexpr std::int64_t kLook = D::kNeedsPython ? 1 : 1024;  // plies between looks at the clock
   constexpr std::int64_t kLong = 4096;
-  Cursor& cursor = *rollouts.cursor;
   for (Acting acting = dynamics_.acting(cursor); acting != kOver; acting = dynamics_.acting(cursor)) {
     Joint joint;
     for (int p = 0; p < 2; ++p)
       if (acts(acting, p)) {
         const int n = dynamics_.legal(cursor, p, worker.actions.data());
-        if (n <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
-        joint.of[static_cast<std::size_t>(p)] = worker.actions[rollouts.rng.below(static_cast<std::uint32_t>(n))];
+        if constexpr (D::kNeedsPython)
+          if (n <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
+        joint.of[static_cast<std::size_t>(p)] = worker.actions[game.rng.below(static_cast<std::uint32_t>(n))];
       }
     const Rewards rewards = dynamics_.apply(cursor, joint);
-    for (int p = 0; p < 2; ++p)
-      rollouts.paid[p] += rollouts.weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);
-    rollouts.weight *= settings_.discount;
-    if (++rollouts.plies % kLook == 0 && std::chrono::steady_clock::now() >= run.deadline &&
-        (!run.late || rollouts.plies - rollouts.began >= kLong))
+    for (int p = 0; p < 2; ++p) game.paid[p] += game.weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);
+    game.weight *= settings_.discount;
+    if (++game.plies % kLook == 0 && std::chrono::steady_clock::now() >= run.deadline &&
+        (!run.late || game.plies - game.began >= kLong))
       return false;
   }
   return true;
@@ -34,23 +33,29 @@ bool Search<D>::play_on(Worker& worker, const NativeRun& run, Rollouts& rollouts
 // The mean of random games from a leaf; false if the clock stops them before all are played.
 template <class D>
 bool Search<D>::roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values) {
+  RandomGame game = rollouts.game;  // a copy, which stays in registers
   while (rollouts.games < run.evaluator.rollouts) {
-    if (!rollouts.cursor) {
-      rollouts.rng = Rng(combine(run.evaluator.seed, dynamics_.key(leaf)), static_cast<std::uint64_t>(rollouts.games));
-      rollouts.cursor.emplace(leaf);
-      rollouts.weight = 1.0;
-      rollouts.began = rollouts.plies;
-      for (int p = 0; p < 2; ++p) rollouts.paid[p] = rollouts.sums[p];
+    const bool fresh = !rollouts.cursor;
+    Cursor cursor = fresh ? Cursor(leaf) : Cursor(std::move(*rollouts.cursor));
+    rollouts.cursor.reset();
+    if (fresh) {
+      game.rng = Rng(combine(run.evaluator.seed, dynamics_.key(leaf)), static_cast<std::uint64_t>(rollouts.games));
+      game.weight = 1.0;
+      game.began = game.plies;
+      for (int p = 0; p < 2; ++p) game.paid[p] = rollouts.sums[p];
     }
-    if (!play_on(worker, run, rollouts)) {
-      if (!run.late) return false;
+    if (!play_on(worker, run, cursor, game)) {
+      if (!run.late) {
+        rollouts.cursor.emplace(std::move(cursor));
+        rollouts.game = game;
+        return false;
+      }
       if (rollouts.games) break;
-      throw EvaluatorError("a random game has not ended after " + std::to_string(rollouts.plies) +
+      throw EvaluatorError("a random game has not ended after " + std::to_string(game.plies) +
                            " plies, and the time is up: rollouts are for games that end");
     }
-    rollouts.cursor.reset();
     ++rollouts.games;
-    for (int p = 0; p < 2; ++p) rollouts.sums[p] = rollouts.paid[p];
+    for (int p = 0; p < 2; ++p) rollouts.sums[p] = game.paid[p];
     if (run.late) break;
   }
   for (int p = 0; p < 2; ++p) values[p] = static_cast<float>(rollouts.sums[p] / rollouts.games);
