@@ -100,18 +100,15 @@ class Arena {
   // fresh pages otherwise.
   class SpareChunks {
    public:
-    ~SpareChunks() {
-      for (std::uint32_t* memory : chunks_) std::free(memory);
-    }
     bool keep(std::uint32_t* memory) {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      if (chunks_.size() >= kMost) return false;
+      const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
+      if (!guard || chunks_.size() >= kMost) return false;
       chunks_.push_back(memory);
       return true;
     }
     std::uint32_t* take() {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      if (chunks_.empty()) return nullptr;
+      const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
+      if (!guard || chunks_.empty()) return nullptr;
       std::uint32_t* memory = chunks_.back();
       chunks_.pop_back();
       return memory;
@@ -119,11 +116,11 @@ class Arena {
 
    private:
     static constexpr std::size_t kMost = 4;
-    std::mutex mutex_;
+    std::mutex mutex_;  // only tried: a process may have been forked while a thread, now gone, held it
     std::vector<std::uint32_t*> chunks_;
   };
   static SpareChunks& spare_chunks() {
-    static SpareChunks chunks;
+    static SpareChunks& chunks = *new SpareChunks;  // never destroyed: threads may search until the process is gone
     return chunks;
   }
 

@@ -99,6 +99,8 @@ class AnySearch {
   virtual void cancel() = 0;
 
   // Runs with an evaluator of the core until `simulations` more are done or `seconds` have passed; returns how many.
+  // Random games that are not over by then go on with the next call, unless they are cancelled. With no seconds left and
+  // no root yet, the root's value is that of the first random games; raises EvaluatorError if they do not end.
   virtual std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) = 0;
 
   // The node reached by these actions from the root; not ready if the search has never been there.

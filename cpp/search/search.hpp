@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -55,6 +56,7 @@ class Search final : public AnySearch {
   }
 
   void begin(std::uint64_t seed, std::int64_t simulations, bool full) override {
+    cancel_paused();
     noise_ = Rng(seed, 0x6e6f697365);
     for (auto& worker : workers_) {
       worker->stats = SearchStats{};
@@ -98,14 +100,16 @@ class Search final : public AnySearch {
   std::vector<double> second_moments() const override;
   Key root_key() const override { return dynamics_.key(root_cursor_); }
   bool needs_python() const override {
-    if constexpr (requires { Cursor::kNeedsPython; }) return true;
-    else return false;
+    return D::kNeedsPython;
   }
   void visit_cursors(const std::function<void(const void*)>& visit) const override {
     visit(&root_cursor_);
     for (const auto& worker : workers_) {
       visit(&worker->cursor);
       for (const Leaf& leaf : worker->leaves) visit(&leaf.cursor);
+      if (!worker->paused) continue;
+      visit(&worker->paused->leaf.cursor);
+      if (worker->paused->rollouts.cursor) visit(&*worker->paused->rollouts.cursor);
     }
   }
 
@@ -126,6 +130,32 @@ class Search final : public AnySearch {
     Cursor cursor;
     NodeId node;
     std::vector<Step> path;
+  };
+  // A random game under way: all of it but the position.
+  struct RandomGame {
+    Rng rng{0};
+    double paid[2] = {0.0, 0.0};  // what the games before and this one have brought so far
+    double weight = 1.0;
+    std::int64_t plies = 0;  // of all games
+    std::int64_t began = 0;  // plies before this game
+  };
+  // Random games from a leaf, as far as they have come.
+  struct Rollouts {
+    int games = 0;                 // finished
+    double sums[2] = {0.0, 0.0};   // of what these brought
+    std::optional<Cursor> cursor;  // of the game under way, where the clock has stopped one
+    RandomGame game;
+  };
+  // A leaf whose random games the clock has cut short; they go on with the next run.
+  struct Paused {
+    Leaf leaf;
+    Rollouts rollouts;
+  };
+  // What the evaluation of leaves within one call of run_native has to know.
+  struct NativeRun {
+    const NativeEvaluator& evaluator;
+    std::chrono::steady_clock::time_point deadline;
+    bool late;  // nothing is known of the root, and no time is left
   };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
@@ -151,6 +181,7 @@ class Search final : public AnySearch {
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
     Rng rng{0};
+    std::optional<Paused> paused;
     std::vector<NodeId> solved;  // nodes proven whose parents have not heard of it; see spread_proofs
     SearchStats stats;
   };
@@ -223,9 +254,15 @@ class Search final : public AnySearch {
   void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
   void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
   void check_values(const float* values, int row) const;
-  std::int64_t run_some(Worker& worker, const NativeEvaluator& evaluator, std::int64_t most);
-  void evaluate_native(Worker& worker, const NativeEvaluator& evaluator);
-  void roll_out(Worker& worker, const NativeEvaluator& evaluator, float* values);
+  std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
+  void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
+  bool evaluate_native(Worker& worker, const NativeRun& run);
+  bool finish_native(Worker& worker, const NativeRun& run, const Cursor& cursor, NodeId id, const std::vector<Step>& path,
+                     Rollouts& rollouts);
+  bool resume(Worker& worker, const NativeRun& run);
+  void cancel_paused();
+  bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
+  bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
   int collect_worker(Worker& worker, int leaves, std::int64_t simulations);
   void collect_safely(Worker& worker, int leaves, std::int64_t simulations);
   template <class Work>

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ramify as rf
+from ramify import _core
+from tests.children import run_child
 from tests.search.helpers import searcher_of, tictactoe
 from tests.search.positions import GAMES, walk
+from tests.search.tiny_games import Paths
 
 pytestmark = pytest.mark.core
 
@@ -73,3 +77,106 @@ def test_more_games_are_surer() -> None:
         for n in (1, 16)
     ]
     assert spread[1] == pytest.approx(spread[0] / 4, rel=0.3)
+
+
+# ---------- games that do not end ----------
+
+
+class Endless(rf.PythonGame):
+    """One action goes on for ever; the other ends the game, but only at the first turn."""
+
+    num_actions = 2
+    observation_shape = (1,)
+
+    def __init__(self, ends: bool) -> None:
+        self.ends = ends
+
+    def start(self, rng: np.random.Generator) -> Any:
+        return 0
+
+    def acting(self, position: Any) -> tuple[int, ...]:
+        return () if position < 0 else (position % 2,)
+
+    def legal_actions(self, position: Any, player: int) -> list[int]:
+        return [0, 1] if self.ends and position == 0 else [0]
+
+    def apply(self, position: Any, action: int) -> Any:
+        return (-1, (1.0, -1.0)) if action == 1 else (position + 1, (0.0, 0.0))
+
+    def observation(self, position: Any, player: int) -> Any:
+        return [position]
+
+
+ENDLESS = """
+import sys
+from tests.search.test_rollouts import search_below, search_endless
+
+many = sys.argv[1] == "many"
+search_endless(many)
+for games in (1, 2**31 - 1):
+    search_below(games, many)
+"""
+
+
+@pytest.mark.parametrize("searches", ["one", "many"])
+def test_time_is_up_in_games_that_do_not_end(searches: str) -> None:
+    run_child(ENDLESS, searches)
+
+
+def search_endless(many: bool) -> None:
+    """Not even the root's first game ends."""
+    state = Endless(ends=False).initial_state()
+    searcher = searcher_of(state, rf.evaluators.Rollout(1), max_seconds=0.05)
+    with pytest.raises(rf.EvaluatorError, match="plies, and the time is up: rollouts are for games that end"):
+        searcher.run_many([state, state]) if many else searcher.run(state)
+
+
+def search_below(games: int, many: bool) -> None:
+    """The root's first game ends (by the seed), so there is a result; below it no game does."""
+    state = Endless(ends=True).initial_state()
+    for seed in range(100):
+        searcher = searcher_of(state, rf.evaluators.Rollout(games), seed=seed, simulations=50, max_seconds=0.05)
+        try:
+            result = searcher.run_many([state, state])[1] if many else searcher.run(state)
+        except rf.EvaluatorError:
+            continue
+        assert result.evaluation.tolist() == [1.0, -1.0]
+        assert result.visits.sum() == result.stats["simulations"] - 1  # nothing is left under way
+        return
+    raise AssertionError("no seed ends the first game")
+
+
+def test_random_games_go_on_where_the_clock_stopped_them() -> None:
+    state = rf.make("tictactoe").initial_state()
+    python = Paths("alternating", turns=9, branching=3).initial_state()
+    for root, make in ((state, _core.make_search), (python, _core.make_python_search)):
+        whole, sliced = (make(root.copy(), rf.SearchConfig().model_dump()) for _ in range(2))
+        for search in (whole, sliced):
+            search.begin(0)
+        assert whole.run_native(30, 5, 40, math.inf) == 40
+        calls = 0
+        while (made := sliced.stats["simulations"]) < 40:
+            sliced.run_native(30, 5, 40 - made, 1e-9)
+            calls += 1
+        for name in ("visits", "edge_visits", "value", "evaluation", "payoffs"):
+            np.testing.assert_array_equal(sliced.report([])[name], whole.report([])[name])
+        assert root is state or calls > 40
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+import ramify as rf
+from tests.search.test_rollouts import Endless
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in its background
+state = Endless(ends=False).initial_state()
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    rf.search(state, rf.evaluators.Rollout(1))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_a_game_that_does_not_end() -> None:
+    assert run_child(INTERRUPTED).strip() == "interrupted"

@@ -52,7 +52,7 @@ void Search<D>::collect_safely(Worker& worker, int leaves, std::int64_t simulati
 template <class D>
 int Search<D>::collect(int leaves, std::int64_t simulations) {
   const auto root_visits = static_cast<double>(graph_.node(root_).visits);
-  leaves = std::max(1, std::min(leaves, static_cast<int>(settings_.max_in_flight * root_visits)));
+  leaves = std::max(1, static_cast<int>(std::min<double>(leaves, settings_.max_in_flight * root_visits)));
   const int threads = std::min<int>({settings_.threads, leaves, static_cast<int>(std::min<std::int64_t>(simulations, 1 << 20))});
   if (threads <= 1) {
     collect_safely(*workers_[0], leaves, simulations);
@@ -164,6 +164,7 @@ void Search<D>::absorb(const EvaluationView& evaluation, int row) {
 template <class D>
 void Search<D>::cancel() {
   cancel_collisions();  // there are some only if collecting failed half-way
+  cancel_paused();
   for (auto& worker : workers_) {
     for (std::size_t i = worker->absorbed; i < worker->num_leaves; ++i)
       abandon(worker->leaves[i].path, worker->leaves[i].node);

@@ -177,6 +177,7 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   if constexpr (D::kLatent) {
     throw InvalidInput("a search in a learned model cannot be advanced: encode the new observation and start anew");
   } else {
+    cancel_paused();
     const std::uint32_t edge = keep ? find_edge(graph_.node(root_), joint, 0) : kUntried;
     const NodeId child = edge == kUntried ? 0 : graph_.edges(graph_.node(root_)).child[edge] & ~kPending;
     Cursor next = root_cursor_;

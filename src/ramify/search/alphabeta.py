@@ -24,7 +24,9 @@ class AlphaBetaConfig(Settings):
     nodes: int | None = Field(None, ge=1, le=2**62, description="stop after so many actions tried")
     seconds: float | None = Field(None, gt=0, description="stop after so much time")
     table: int = Field(1_000_000, ge=0, le=2**31, description="positions remembered, 24 bytes each; 0: none")
-    width: int | None = Field(None, ge=1, description="look only at so many actions of a position, the best ranked")
+    width: int | None = Field(
+        None, ge=1, le=2**31 - 1, description="look only at so many actions of a position, the best ranked"
+    )
     quiescence: bool = Field(True, description="beyond the depth, follow captures and the like (chess)")
     ties: bool = Field(False, description="find all actions that are as good as the best one, at some cost")
 

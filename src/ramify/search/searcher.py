@@ -337,6 +337,7 @@ class Searcher:
             if stop_at is not None:
                 left = min(left, stop_at - search.stats["simulations"])
             if left <= 0:
+                search.cancel()  # random games that have not ended in time
                 return
             if self._native is not None:
                 seconds = min(NATIVE_SECONDS, budget.seconds())
@@ -374,6 +375,8 @@ class Searcher:
             self._access.serve()
             left = self._left(searches, budget)
             if not any(left):
+                for search in searches:
+                    search.cancel()  # random games that have not ended in time
                 return
             if self._native is not None:
                 self._native_round(group, searches, left, budget)
@@ -392,7 +395,7 @@ class Searcher:
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
         first = min(made) == 0  # whatever the time: a search without a simulation has no result
         shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
-        seconds = math.inf if first else min(NATIVE_SECONDS, budget.seconds())
+        seconds = min(NATIVE_SECONDS, budget.seconds())
         group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
 
     def _result(self, search: _core.Search, state: State, budget: Budget, own: bool = True) -> SearchResult:
