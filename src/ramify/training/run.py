@@ -24,9 +24,10 @@ from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder, recover
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import latest, read_newest, write_checkpoint
+from ramify.training.claims import claim, refuse_foreign, refuse_other_settings
 from ramify.training.config import TrainConfig
 from ramify.training.devices import choose_device
-from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
+from ramify.training.folder import held, refuse_held, usable
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.presets import as_yaml, load_config
@@ -252,7 +253,7 @@ class Training:
             self.learner.playing,
             self.learner.tensors(),
             progress,
-            {"config.yaml": as_yaml(self.config)},
+            as_yaml(self.config),
             1 if partial else self.config.loop.keep,
         )
 
@@ -365,6 +366,7 @@ def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathL
     chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
     place = Path(folder)
     usable(place)
+    refuse_foreign(place)
     refuse_held(place)
     refuse_other_settings(chosen, place)
     return Training(chosen, place)
