@@ -138,6 +138,7 @@ def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> Lot
 def play_meanwhile(training: Training) -> None:
     """Train on games while they are played, until the run is over."""
     training.recover_games()
+    training.taken = located(training)  # before games are played: their shards have higher numbers
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(training.config.loop.loaders, context, start_loader)
     with pool as loaders, player(training) as (process, pipe):
@@ -178,9 +179,7 @@ class Meanwhile:
     def refill(self) -> None:
         """Bring back the positions of the window that were learnt from before; their games are counted already."""
         training = self.training
-        training.taken = known = located(training)
-        old = [path for path in training.shelf.unread() if shard_number(path) <= known.last_shard]
-        training.shelf.forget(known.last_shard)
+        known, old = training.taken, training.shelf.unread(training.taken.last_shard)
         window, found = training.config.window.positions(known.positions), list[tuple[int, Samples]]()
         newest = reversed(old)
         ahead = [(path, self.load(path)) for path in islice(newest, LOADED_AT_ONCE)]
@@ -282,7 +281,7 @@ def located(training: Training) -> Taken:
     After games were deleted by somebody, numbers begin anew.
     """
     taken, there = training.taken, own_shards(training.games_folder)
-    if taken.last_shard >= 0:
+    if taken.last_shard is not None:
         return replace(taken, last_shard=min(taken.last_shard, max(map(shard_number, there), default=-1)))
     left, last = taken.games - taken.discarded, -1
     for path in there:

@@ -149,7 +149,9 @@ class Training:
         """Bring the games on disk in order, and say if some that were learnt from are gone."""
         recover(self.games_folder)
         taken = self.taken
-        ours = [path for path in own_shards(self.games_folder) if not 0 <= taken.last_shard < shard_number(path)]
+        ours = own_shards(self.games_folder)
+        if taken.last_shard is not None:  # later ones were not learnt from yet
+            ours = [path for path in ours if shard_number(path) <= taken.last_shard]
         before, there = taken.games - taken.discarded, sum(map(self.shelf.count, ours))
         if there < before:
             logger.warning(

@@ -21,7 +21,7 @@ class Taken:
     games: int = 0
     positions: int = 0
     next_game: int = 0  # numbers from here on are free
-    last_shard: int = -1  # with overlap: the number of the shard taken in last
+    last_shard: int | None = None  # with overlap: the number of the shard taken in last; -1: none that is there
     needed_from: int = 0  # the number of the first shard that the window needs
     discarded: int = 0  # games whose shards were deleted (loop.keep_games)
     discarded_before: int = 0  # shards below this number are counted there already
@@ -46,10 +46,12 @@ class Shelf:
         self._games: dict[str, int] = {}  # how many are in a shard
         self._last_game: dict[int, int] = {}  # the highest number of a game, by number of the shard
 
-    def unread(self) -> list[Path]:
-        """Shards that came since the last call."""
+    def unread(self, up_to: int | None = None) -> list[Path]:
+        """Shards that came since the last call, up to a number if one is given."""
         found = []
         for path in own_shards(self.folder):
+            if up_to is not None and shard_number(path) > up_to:
+                break
             with suppress(FileNotFoundError):
                 kept = path.stat()
                 if self._seen.get(path.name) != (kept.st_ino, kept.st_mtime_ns):
@@ -57,10 +59,6 @@ class Shelf:
                     self._games.pop(path.name, None)
                     found.append(path)
         return found
-
-    def forget(self, after: int) -> None:
-        """Take shards above a number as unread again."""
-        self._seen = {name: kept for name, kept in self._seen.items() if shard_number(self.folder / name) <= after}
 
     def fresh(self) -> list[GameRecord]:
         """The games of those shards; damaged ones are reported and left out."""
