@@ -146,31 +146,31 @@ def test_a_marker_and_a_config_of_which_one_is_newer(unbroken, tmp_path, caplog)
 
 
 def test_keep_games_bounds_what_is_on_disk(tmp_path):
-    """Runs that keep few games are the same runs, also when they are broken off after each iteration."""
+    """Runs that keep few games are the same runs, also when they are broken off in between."""
     settings = {"loop__games_per_shard": 4, "window": {"size": 60}, "loop__keep": 2, "optimizer__schedule": "constant"}
     everything, few, broken = (tmp_path / name for name in ("everything", "few", "broken"))
-    train(tiny(loop__iterations=8, **settings), everything)
-    train(tiny(loop__iterations=8, loop__keep_games=10, **settings), few)
-    for iterations in range(1, 9):
+    train(tiny(loop__iterations=6, **settings), everything)
+    train(tiny(loop__iterations=6, loop__keep_games=10, **settings), few)
+    for iterations in (2, 4, 5, 6):
         train(tiny(loop__iterations=iterations, loop__keep_games=10, **settings), broken)
     assert losses(everything) == losses(few) == losses(broken)
     counts = [len(list((folder / "games").glob("*.games"))) for folder in (everything, few, broken)]
-    assert counts[0] == 24
-    assert counts[1] == counts[2] < 16
+    assert counts[0] == 18
+    assert counts[1] == counts[2] < 14
     for folder in (few, broken):
         taken = read_progress(checkpoints(folder / "checkpoints")[-1])["taken"]
-        assert taken["games"] == 96
-        assert taken["discarded"] == 96 - 4 * counts[1]
+        assert taken["games"] == 72
+        assert taken["discarded"] == 72 - 4 * counts[1]
         first = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
         assert first["positions"] == taken["positions"]
 
 
 def test_games_that_were_discarded_are_not_missed(tmp_path, caplog):
     settings = {"loop__games_per_shard": 4, "window": {"size": 40}, "loop__keep": 1, "loop__keep_games": 1}
-    train(tiny(loop__iterations=6, **settings), tmp_path)
+    train(tiny(loop__iterations=4, **settings), tmp_path)
     (tmp_path / "games" / "foreign.games").write_text("not a shard")
     (tmp_path / "games" / "000000.games").write_text("not ours either")
-    train(tiny(loop__iterations=8, **settings), tmp_path)
+    train(tiny(loop__iterations=5, **settings), tmp_path)
     assert "games that this run has played" not in caplog.text
     assert (tmp_path / "games" / "000000.games").read_text() == "not ours either"
     assert (tmp_path / "games" / "foreign.games").exists()
