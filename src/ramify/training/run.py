@@ -106,7 +106,11 @@ class Training:
             self._count_from_history()
         self.status.iteration, self.status.step = self.iterations_over, self.learner.steps
         if self.learner.steps == 0 and self.iteration == 0:
-            self.checkpoint()
+            try:
+                self.checkpoint()
+            except BaseException:
+                self.metrics.close()
+                raise
 
     # Where things are, and what is so.
 
