@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -39,3 +40,15 @@ def records(game: Any, search: rf.SearchConfig, games: int = 6, evaluator: Any =
     settings = PlayConfig(**{"temperature_end": 0.5, **play})
     made = SelfPlay(game, chosen, search, settings, games=games, places=4)
     return [decode(record) for lot in made for record in lot]
+
+
+def as_before(folder: Path) -> None:
+    """Make a run look as those did that had no marker and no checksums."""
+    (folder / "ramify-run.json").unlink()
+    for file in folder.glob("*/*/progress.json"):
+        kept = ("overlap", "taken", "unreported", "files", "checksum")
+        progress = {name: value for name, value in json.loads(file.read_text()).items() if name not in kept}
+        file.write_text(json.dumps(progress, indent=2, sort_keys=True))
+    for file in (folder / "config.yaml", *folder.glob("*/*/config.yaml")):
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(line for line in lines if "keep_games" not in line))

@@ -124,6 +124,11 @@ class LoopConfig(Settings):
     checkpoint_seconds: float = Field(20.0, gt=0, description="with overlap: between two checkpoints")
     keep: int = Field(3, ge=1, description="checkpoints kept to resume from; networks are all kept")
     games_per_shard: int = Field(256, ge=1, description="games in one file")
+    keep_games: int | None = Field(
+        None,
+        ge=1,
+        description="games kept on disk at least; older ones are deleted once out of the window; None: all",
+    )
 
     @field_validator("device")
     @classmethod
