@@ -11,9 +11,9 @@ import pytest
 
 import ramify as rf
 from ramify import _core
-from ramify.search.batch import first_rows, new_arrays
+from ramify.engine.batch import first_rows, new_arrays
 from tests.children import run_child
-from tests.search.tiny_games import Paths
+from tests.engine.tiny_games import Paths
 
 pytestmark = pytest.mark.core
 

@@ -20,7 +20,7 @@ EXIT = """
 import sys, threading, time
 import numpy as np
 import ramify as rf
-from tests.search.tiny_games import Paths
+from tests.engine.tiny_games import Paths
 
 native, python = rf.make("hex", size=9), Paths("alternating", turns=12)
 begun = threading.Event()
@@ -30,7 +30,7 @@ def evaluate(batch):
     return np.zeros(batch.legal.shape, np.float32), np.zeros(batch.acting.shape, np.float32)
 
 def play(game, evaluator=None, **settings):
-    for _ in rf.selfplay.SelfPlay(game, evaluator, rf.SearchConfig(simulations=20), places=4, **settings):
+    for _ in rf.selfplay.SelfPlay(game, evaluator, rf.SearchConfig(simulations=20), parallel_games=4, **settings):
         begun.set()
 
 def search(game, evaluator=None, **settings):
@@ -98,7 +98,7 @@ def at_the_end():  # registered before the core is loaded, so that it runs after
 
 atexit.register(at_the_end)
 import ramify as rf
-from tests.search.tiny_games import Paths
+from tests.engine.tiny_games import Paths
 
 stop, state = threading.Event(), rf.make("hex", size=5).initial_state()
 
@@ -126,7 +126,7 @@ state = game.initial_state()
 config = rf.SearchConfig(simulations=300, threads=3)
 searcher = rf.Searcher(game, rf.evaluators.Rollout(1), config)
 searcher.run(state)
-play = rf.selfplay.SelfPlay(game, None, rf.SearchConfig(simulations=10), places=4, games=8, threads=3)
+play = rf.selfplay.SelfPlay(game, None, rf.SearchConfig(simulations=10), parallel_games=4, games=8, threads=3)
 rounds = iter(play)
 next(rounds)
 

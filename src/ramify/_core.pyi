@@ -287,7 +287,7 @@ def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
 MOST_DEPTH: int = 500
 
 def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Alpha-beta search of one position; ramify.search.alphabeta calls it."""
+    """Alpha-beta search of one position; ramify.engine.alphabeta calls it."""
 
 class Pool:
     """Many games at once; ramify.selfplay drives it."""

@@ -18,7 +18,15 @@ TINY: dict[str, Any] = {
     "play": {"opening_moves": 2},
     "window": {"size": 300},
     "optimizer": {"warmup_steps": 3},
-    "loop": {"iterations": 3, "games": 12, "batch": 16, "places": 8, "reuse": 2, "device": "cpu", "overlap": False},
+    "loop": {
+        "iterations": 3,
+        "games": 12,
+        "batch": 16,
+        "parallel_games": 8,
+        "replay_ratio": 2,
+        "device": "cpu",
+        "overlap": False,
+    },
 }
 
 
@@ -38,7 +46,7 @@ def records(game: Any, search: rf.SearchConfig, games: int = 6, evaluator: Any =
     """Games of a search against itself."""
     chosen = rf.evaluators.Rollout() if evaluator is None else evaluator
     settings = PlayConfig(**{"temperature_end": 0.5, **play})
-    made = SelfPlay(game, chosen, search, settings, games=games, places=4)
+    made = SelfPlay(game, chosen, search, settings, games=games, parallel_games=4)
     return [decode(record) for lot in made for record in lot]
 
 

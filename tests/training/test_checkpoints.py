@@ -66,7 +66,7 @@ def test_a_damaged_checkpoint_in_the_middle_of_an_iteration(unbroken, tmp_path, 
             stopped.append(True)
             raise KeyboardInterrupt
 
-    config = tiny(loop__reuse=8)
+    config = tiny(loop__replay_ratio=8)
     with pytest.raises(KeyboardInterrupt):
         train(config, tmp_path, show=stop)
     [newest] = checkpoints(tmp_path / "partial")

@@ -23,7 +23,7 @@ from ramify.selfplay.run import first_game
 from ramify.selfplay.run import run as play_games
 from ramify.training import as_yaml, checkpoints, latest, make_samples, overlap, read_metrics, read_progress, train
 from ramify.training.run import Training, rollout_search, self_play
-from ramify.training.shelf import own_shards
+from ramify.training.shards import own_shards
 from tests.training.helpers import as_before, losses, tiny
 
 PROGRAM = """
@@ -156,7 +156,7 @@ def test_the_window_is_the_one_it_was(plays, tmp_path, monkeypatch, size):
     monkeypatch.setattr(Training, "end_iteration", look)
     with pytest.raises(KeyboardInterrupt):
         train(settings(3), tmp_path)
-    monkeypatch.setattr(overlap.Meanwhile, "take_in", lambda meanwhile: look(meanwhile.training))
+    monkeypatch.setattr(overlap.OverlappedTrainer, "take_in", lambda meanwhile: look(meanwhile.training))
     with pytest.raises(KeyboardInterrupt):
         train(settings(4), tmp_path)
     assert len(windows[0]) >= min(size, 100)
@@ -197,7 +197,7 @@ def test_games_deleted_while_it_trains_do_not_stop_a_run(plays, tmp_path):
             for path in own_shards(tmp_path / "games"):
                 path.unlink()
             evaluator = rf.evaluators.Rollout()
-            games = SelfPlay(rf.make("tictactoe"), evaluator, tiny().search, games=24, places=8, first=24)
+            games = SelfPlay(rf.make("tictactoe"), evaluator, tiny().search, games=24, parallel_games=8, first=24)
             play_games(games, tmp_path / "games", games_per_shard=8)
             done.append(True)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.search.policies import outcome_weights
+from ramify.engine.policies import outcome_weights
 from ramify.training import TargetConfig, make_samples
 from ramify.training.samples import replay, value_targets
 from tests.training.helpers import records

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ramify._core import InvalidInput
+from ramify.base.hints import did_you_mean
+from ramify.base.seeds import checked_seed
 from ramify.games.broken import BrokenGame
-from ramify.games.hints import did_you_mean
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
-from ramify.games.seeds import checked_seed
 from ramify.games.stable import stable_bytes, stable_key
 from ramify.games.symmetry import identity_symmetry
 

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from ramify.search.config import SearchConfig
-from ramify.search.policies import Method
-from ramify.search.settings import Settings
+from ramify.base.settings import Settings
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import Method
 
 
 class PlayConfig(Settings):

@@ -10,7 +10,7 @@ from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
 from ramify.training.run import Training, game_figures, rollout_search, self_play, speed
-from ramify.training.shelf import Taken, in_window, missing
+from ramify.training.shards import Taken, in_window, missing
 
 Games = dict[int, GameRecord]  # by number
 
@@ -96,7 +96,7 @@ def play(training: Training, evaluator: Any, first: int, games: Games, *, rollou
 def teach(training: Training, new: int) -> None:
     """The steps of an iteration with so many new positions."""
     loop = training.config.loop
-    steps = max(1, round(loop.reuse * new / loop.batch))
+    steps = max(1, round(loop.replay_ratio * new / loop.batch))
     while training.steps_in_iteration < steps:
         within = training.steps_in_iteration / steps
         training.train_step((training.iteration + within) / loop.iterations)

@@ -21,8 +21,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load as from_bytes
 from safetensors.torch import save as to_bytes
 
+from ramify.base.files import sync
 from ramify.networks import GameNetwork, save
-from ramify.search.files import sync
 
 PROGRESS, LEARNER, NETWORK, CONFIG = "progress.json", "learner.safetensors", "network", "config.yaml"
 WEIGHTS = f"{NETWORK}.safetensors"

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ramify.search.files import write_atomically
+from ramify.base.files import write_atomically
 from ramify.training.checkpoints import (
     CONFIG,
     NEEDED,
@@ -39,7 +39,7 @@ NAMES = (CONFIG, METRICS, GAMES, *KEPT)  # what a run writes, besides its marker
 COUNTED = (
     "games",
     "batch",
-    "reuse",
+    "replay_ratio",
     "exact",
     "rollout_iterations",
     "rollout_simulations",

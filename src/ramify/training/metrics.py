@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ramify.search.files import write_atomically
+from ramify.base.files import write_atomically
 
 logger = logging.getLogger("ramify")
 

@@ -32,7 +32,7 @@ from ramify.training.folder import PLAYER_LOCK, explained, held
 from ramify.training.processes import end_with_parent, start_loader
 from ramify.training.run import Training, game_figures, make_evaluator, self_play, speed
 from ramify.training.samples import Samples, make_samples
-from ramify.training.shelf import Taken, in_window, own_shards, shard_number
+from ramify.training.shards import Taken, in_window, own_shards, shard_number
 
 SHARD_SECONDS = 2.0  # games wait no longer than this before they can be learnt from
 LOOK_SECONDS = 0.5  # between two looks for a new network
@@ -41,7 +41,7 @@ STOP_SECONDS = 30.0  # given to a worker to end by itself
 STEPS_AT_ONCE = 20
 LOADED_AT_ONCE = 8  # shards that are made into positions ahead of need when a run goes on
 
-Lot = tuple[Samples, dict[str, float]]
+ShardSamples = tuple[Samples, dict[str, float]]
 
 
 class Stop(BaseException):
@@ -126,7 +126,7 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
         here.close()
 
 
-def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> Lot | None:
+def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> ShardSamples | None:
     """The positions of a shard, made in a process of its own; None for a damaged one, which is reported."""
     games = next((games for _, games in read_shards([path])), None)
     if games is None:
@@ -143,17 +143,17 @@ def play_meanwhile(training: Training) -> None:
     pool = ProcessPoolExecutor(training.config.loop.loaders, context, start_loader)
     with pool as loaders, player(training) as (process, pipe):
         try:
-            Meanwhile(training, process, pipe, loaders).run()
+            OverlappedTrainer(training, process, pipe, loaders).run()
         finally:
             loaders.shutdown(wait=False, cancel_futures=True)
 
 
-class Meanwhile:
+class OverlappedTrainer:
     """The trainer's side: takes in what was played, trains as much as that allows, and hands out networks."""
 
     def __init__(self, training: Training, process: Any, pipe: Connection, loaders: ProcessPoolExecutor) -> None:
         self.training, self.process, self.pipe, self.loaders = training, process, pipe, loaders
-        self.waiting: list[tuple[Path, Future[Lot | None]]] = []
+        self.waiting: list[tuple[Path, Future[ShardSamples | None]]] = []
         # Figures of the games since the last checkpoint; of an earlier session, as far as it had come.
         self.lots = [training.unreported] if training.unreported else []
         self.window: list[tuple[int, int]] = []  # number and positions of the shards in the window
@@ -200,7 +200,7 @@ class Meanwhile:
         for _, samples in reversed(found):
             training.replay.add(samples)
 
-    def load(self, path: Path) -> Future[Lot | None]:
+    def load(self, path: Path) -> Future[ShardSamples | None]:
         """Make the positions of a shard, in another process."""
         training = self.training
         return self.loaders.submit(load_lot, path, training.config, training.players, training.owners)
@@ -208,7 +208,9 @@ class Meanwhile:
     def behind(self) -> bool:
         """Whether the positions there are allow for more steps."""
         training, loop = self.training, self.training.config.loop
-        return len(training.replay) > 0 and training.learner.steps * loop.batch < loop.reuse * training.replay.total
+        return (
+            len(training.replay) > 0 and training.learner.steps * loop.batch < loop.replay_ratio * training.replay.total
+        )
 
     def look_at_player(self) -> None:
         """Hear what the process that plays has to say."""

@@ -8,8 +8,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ramify.games.hints import did_you_mean
-from ramify.search.settings import SettingsError
+from ramify.base.hints import did_you_mean
+from ramify.base.settings import SettingsError
 from ramify.training.config import TrainConfig
 
 

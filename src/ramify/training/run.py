@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from ramify.engine.config import SearchConfig
+from ramify.evaluators.network import Network
 from ramify.games import Game
 from ramify.games import make as make_game
-from ramify.networks import GameNetwork, Network, load, make, network_id
+from ramify.networks import GameNetwork, load, make, network_id
 from ramify.networks.devices import choose_device
-from ramify.search.config import SearchConfig
 from ramify.selfplay.journal import recover
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
@@ -36,7 +37,7 @@ from ramify.training.presets import as_yaml, load_config
 from ramify.training.processes import terminable
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, make_samples
-from ramify.training.shelf import Shelf, Taken, own_shards, shard_number
+from ramify.training.shards import ShardWatcher, Taken, own_shards, shard_number
 
 logger = logging.getLogger("ramify")
 
@@ -79,7 +80,7 @@ class Training:
         self.replay = Replay(self.game, config.window, config.targets, self.device)
         self.sources = [self._source(source.folder) for source in config.sources]
         self.iteration = self.steps_in_iteration = 0
-        self.shelf, self.taken = Shelf(self.games_folder), Taken()
+        self.shelf, self.taken = ShardWatcher(self.games_folder), Taken()
         self.unreported: dict[str, float] = {}  # with overlap: of the games since the last iteration
         self.before = 0.0  # seconds of earlier sessions of this run
         self.started = time.perf_counter()
@@ -368,15 +369,15 @@ def self_play(
 ) -> SelfPlay:
     """The games of a run from a number on."""
     loop = config.loop
-    places = loop.places if games is None else min(loop.places, games)
-    fixed = (loop.places + 1) // 2 * config.search.batch if loop.exact else None
+    parallel = loop.parallel_games if games is None else min(loop.parallel_games, games)
+    fixed = (loop.parallel_games + 1) // 2 * config.search.batch if loop.exact else None
     return SelfPlay(
         game,
         evaluator,
         search or config.search,
         config.play,
         games=games,
-        places=places,
+        parallel_games=parallel,
         threads=loop.threads,
         seed=config.seed,
         first=first,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import outcome_weights
 from ramify.games import Game, State
-from ramify.search.config import SearchConfig
-from ramify.search.policies import outcome_weights
 from ramify.selfplay.records import FoundBySearch, GameRecord, Move
 from ramify.training.config import TargetConfig
 
