@@ -45,7 +45,7 @@ Stakes read_stakes(const nb::object& game, bool solver) {
 
 Settings to_settings(const nb::dict& d) {
   Settings s;
-  s.c_puct = field<double>(d, "c_puct");
+  if (!d["c_puct"].is_none()) s.c_puct = field<double>(d, "c_puct");
   s.c_base = d["c_base"].is_none() ? 0.0 : field<double>(d, "c_base");
   s.discount = field<double>(d, "discount");
   s.fpu_offset = field<double>(d, "fpu_offset");

@@ -121,7 +121,7 @@ def interrupt_at(number: int) -> Recorder:
 def test_interrupt_inside_the_evaluator(settings: dict[str, Any]) -> None:
     state = walk("hex", 0)
     searcher = searcher_of(state, interrupt_at(20), simulations=1000, **settings)
-    result = searcher.run(state)
+    result = searcher.run(state, on_interrupt="return")
     assert result.stats["interrupted"]
     assert 19 <= result.stats["simulations"] < 1000
     assert result.visits.sum() == result.stats["simulations"] - 1
@@ -136,7 +136,7 @@ def test_interrupt_inside_the_evaluator(settings: dict[str, Any]) -> None:
 def test_an_interrupted_search_goes_on_as_if_nothing_had_happened() -> None:
     state = walk("hex", 1)
     searcher = searcher_of(state, interrupt_at(101), simulations=200)
-    assert searcher.run(state).stats["simulations"] == 100
+    assert searcher.run(state, on_interrupt="return").stats["simulations"] == 100
     assert_same_result(searcher.run(state), rf.search(state, HashEvaluator(0), simulations=300), stats=False)
 
 
@@ -151,7 +151,7 @@ def test_interrupt_before_anything_is_known() -> None:
 
 def test_interrupt_of_many_searches() -> None:
     states = [walk("hex", seed) for seed in range(3)]
-    results = searcher_of(states[0], interrupt_at(10), simulations=100, batch=4).run_many(states)
+    results = searcher_of(states[0], interrupt_at(10), simulations=100, batch=4).run_many(states, on_interrupt="return")
     for result in results:
         assert result.stats["interrupted"]
         assert 9 <= result.stats["simulations"] < 100
@@ -175,7 +175,8 @@ def run(evaluator, many=False, **settings):
     timer = threading.Timer(0.15, send)
     timer.start()
     state = game.initial_state()
-    result = searcher.run_many([state] * 40)[7] if many else searcher.run(state)
+    found = {"on_interrupt": "return"}
+    result = searcher.run_many([state] * 40, **found)[7] if many else searcher.run(state, **found)
     delay = time.perf_counter() - sent[0]
     timer.join()
     stats = result.stats

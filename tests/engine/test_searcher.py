@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ STATS = {
     "terminals",
     "cycles",
     "full",
+    "full_reason",
     "max_depth",
     "bytes",
     "seconds",
@@ -538,19 +537,6 @@ def test_uniform_written_in_python_equals_the_core() -> None:
 
 
 # ---------- the package ----------
-
-
-def test_search_is_a_function_and_a_package() -> None:
-    code = """
-import ramify, ramify.engine, ramify.engine.config as c, ramify.engine.result
-from ramify.engine import Searcher
-from ramify.engine.config import SearchConfig
-assert callable(ramify.engine)
-assert c.SearchConfig is SearchConfig is ramify.SearchConfig is ramify.engine.SearchConfig
-assert ramify.engine.Searcher is Searcher is ramify.Searcher
-assert ramify.search(ramify.make("tictactoe").initial_state(), simulations=3).visits.sum() == 2
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_nothing_is_logged_by_default(caplog: pytest.LogCaptureFixture) -> None:
