@@ -1,13 +1,16 @@
-"""Programs in processes of their own, to be sent Ctrl-C."""
+"""Code in processes of its own: to be sent Ctrl-C, or because it may crash or hang."""
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+ROOT = Path(__file__).parents[1]
 PATIENCE = 60  # seconds until a program that should have ended is given up
 
 # Whoever runs the tests in the background of a shell ignores Ctrl-C, and so would the child.
@@ -48,3 +51,17 @@ def interrupt_python(program: str, after: int = 1, arguments: Sequence[str] = ()
 def interrupt_command(*arguments: str, after: int = 1) -> Ended:
     """The same with ``ramify`` and these arguments."""
     return interrupt_python(COMMAND, after, arguments)
+
+
+def run_child(code: str, *arguments: str, timeout: float = 60) -> str:
+    """What the code prints. It has to come to its end, and Python with it, without a crash; it meets the same core."""
+    prefix = "import tools.load_core\n" if os.environ.get("RAMIFY_CORE") else ""
+    done = subprocess.run(
+        [sys.executable, "-c", prefix + code, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout

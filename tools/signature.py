@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 import ramify as rf
+from ramify.engine import Batch, LatentOutput
 from ramify.evaluators import Function, Rollout, Uniform
-from ramify.search import Batch, LatentOutput
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "tests/golden/signature.txt"
-VERSION = ROOT / "src/ramify/search/engine_version.py"
+VERSION = ROOT / "src/ramify/engine/engine_version.py"
 
 # Small parameters and shallow positions: what is new in a game is soon reached.
 GAMES: dict[str, dict[str, Any]] = {

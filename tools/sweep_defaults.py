@@ -16,7 +16,7 @@ import numpy as np
 
 import ramify as rf
 from ramify.arena import PlayerConfig, match, read_player
-from ramify.search.settings import read_value
+from ramify.base.settings import read_value
 
 
 def pair_scores(game: rf.Game, candidate: PlayerConfig, baseline: PlayerConfig, games: int) -> np.ndarray:

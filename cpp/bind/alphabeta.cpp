@@ -19,7 +19,7 @@ using namespace nb::literals;
 class SignalWatcher final : public Watcher {
  public:
   bool stop() override {
-    const nb::gil_scoped_acquire acquire;
+    const GilAcquire acquire;
     if (PyErr_CheckSignals() == 0) return false;
     if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
     PyErr_Clear();
@@ -29,7 +29,7 @@ class SignalWatcher final : public Watcher {
     try {
       throw;
     } catch (nb::python_error& error) {
-      const nb::gil_scoped_acquire acquire;
+      const GilAcquire acquire;
       return error.matches(PyExc_KeyboardInterrupt);
     } catch (...) {
       return false;
@@ -64,9 +64,10 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
   if (const AnyState* native = nullptr; nb::try_cast(state, native)) {
     const auto& run = alphabeta_registry().at(native->game()->name());
     const ReadingState reading(*native);
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     found = run(*native, settings, watcher);
   } else {
+    const PythonSection section;
     found = run_python(state, settings, watcher);
   }
   if (found.interrupted && found.depth == 0) {
@@ -91,7 +92,7 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
 void bind_alphabeta(nb::module_& m) {
   m.attr("MOST_DEPTH") = kMostDepth;
   m.def("alphabeta", &alphabeta, "state"_a, "settings"_a,
-        "Alpha-beta search of one position; ramify.search.alphabeta calls it.",
+        "Alpha-beta search of one position; ramify.engine.alphabeta calls it.",
         nb::sig("def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]"));
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "bind/convert.hpp"
 #include "bind/exclusive.hpp"
+#include "bind/interpreter.hpp"
 #include "bind/modules.hpp"
 #include "bind/numpy.hpp"
 #include "games/any.hpp"
@@ -159,7 +160,7 @@ void bind_game(nb::module_& m) {
            },
            "text"_a = nb::none(), "parts"_a, "A position from its parts (as in `state.fields`) or its short text form.",
            nb::sig("def state(self, text: str | None = None, **parts: Any) -> State"))
-      .def("random_turns", &AnyGame::random_turns, "seed"_a, "games"_a, nb::call_guard<nb::gil_scoped_release>(),
+      .def("random_turns", &AnyGame::random_turns, "seed"_a, "games"_a, nb::call_guard<GilRelease>(),
            "Play random games inside the core; returns the number of turns. For benchmarks.")
       .def("__eq__", [](const AnyGame& a, nb::handle b) {
              const AnyGame* other = nullptr;
@@ -217,7 +218,7 @@ void bind_state(nb::module_& m) {
            }, "symmetry"_a, "The image under game.symmetries[symmetry].")
       .def("perft", [](const AnyState& s, int depth) {
              const ReadingState reading(s);
-             const nb::gil_scoped_release release;
+             const GilRelease release;
              return s.perft(depth);
            }, "depth"_a, "Number of action sequences of that length from here.")
       .def("copy", copy)

@@ -52,7 +52,7 @@ int traverse_search(PyObject* self, visitproc visit, void* arg) {
   if (!search || !search->needs_python()) return 0;
   int result = 0;
   search->visit_cursors([&](const void* cursor) {
-    PyObject* state = static_cast<const PythonCursor*>(cursor)->state().ptr();
+    PyObject* state = static_cast<const PythonCursor*>(cursor)->pointer();
     if (state && !result) result = visit(state, arg);
   });
   return result;
@@ -98,6 +98,9 @@ nb::dict to_python(const SearchStats& s) {
   d["full"] = s.full;
   d["max_depth"] = s.max_depth;
   d["bytes"] = s.bytes;
+  constexpr const char* kReasons[] = {nullptr, "max_nodes", "memory", "address space"};
+  const char* reason = kReasons[static_cast<std::size_t>(s.full_reason)];
+  d["full_reason"] = reason ? nb::object(nb::str(reason)) : nb::object(nb::none());
   return d;
 }
 
@@ -116,6 +119,7 @@ std::unique_ptr<BoundSearch> make_native(nb::object state, const nb::dict& setti
 }
 
 std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& settings) {
+  const PythonSection section;
   auto made = make_python_search(state, to_settings(settings));
   return bound(std::move(made), std::move(state));
 }
@@ -192,7 +196,8 @@ class Group {
     share(*threads, list, [&](std::size_t i) { if (rows[i]) list[i].absorb(view, first[i]); });
   }
 
-  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without.
+  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without, unless it is late
+  // already.
   std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
                           const std::vector<std::int64_t>& simulations, double seconds) {
     using Clock = std::chrono::steady_clock;
@@ -203,8 +208,8 @@ class Group {
     std::atomic<std::int64_t> done{0};
     share(*threads, list, [&](std::size_t i) {
       const std::chrono::duration<double> left = deadline - Clock::now();
-      if (simulations[i] > 0 && left.count() > 0.0)
-        done += list[i].run_native({rollouts, seed}, simulations[i], left.count());
+      if (simulations[i] > 0 && (left.count() > 0.0 || seconds <= 0.0))
+        done += list[i].run_native({rollouts, seed}, simulations[i], seconds <= 0.0 ? 0.0 : left.count());
     });
     return done;
   }
@@ -257,16 +262,32 @@ void bind_search(nb::module_& m) {
              const MaybeRelease release(search->needs_python());
              return search->run_native({rollouts, seed}, simulations, seconds);
            }, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a)
-      .def("report", [](const BoundSearch& s, const nb::list& path) { return to_python(s.search.use()->report(to_path(path))); },
+      .def("report", [](const BoundSearch& s, const nb::list& path) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             return to_python(search->report(to_path(path)));
+           },
            "path"_a, nb::sig("def report(self, path: list[tuple[int, int]]) -> dict[str, Any]"))
-      .def_prop_ro("last_path", [](const BoundSearch& s) { return to_python(s.search.use()->last_path()); },
+      .def_prop_ro("last_path", [](const BoundSearch& s) {
+                     const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+                     return to_python(search->last_path());
+                   },
                    "The actions of the last descent.", nb::sig("def last_path(self) -> list[tuple[int, int]]"))
-      .def("principal_variation", [](const BoundSearch& s) { return to_python(s.search.use()->principal_variation()); },
+      .def("principal_variation", [](const BoundSearch& s) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             return to_python(search->principal_variation());
+           },
            nb::sig("def principal_variation(self) -> list[tuple[int, int]]"))
-      .def("advance", [](BoundSearch& s, Action first, Action second) { return s.search.use()->advance({{first, second}}); },
+      .def("advance", [](BoundSearch& s, Action first, Action second) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             return search->advance({{first, second}});
+           },
            "first"_a, "second"_a)
       .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search.use()->stats()); },
-                   nb::sig("def stats(self) -> dict[str, int]"))
+                   nb::sig("def stats(self) -> dict[str, Any]"))
       .def_prop_ro("proven", [](const BoundSearch& s) { return s.search.use()->proven(); })
       .def("left", &simulations_left, "simulations"_a, "evaluations"_a = nb::none(),
            "Simulations that it may still make, of so many and of so many evaluations; 0 once proven.")
@@ -295,6 +316,8 @@ void bind_search(nb::module_& m) {
   m.def("make_latent_search", &make_latent, "num_actions"_a, "order"_a, "acting"_a, "first"_a, "second"_a, "settings"_a,
         nb::sig("def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], "
                 "second: Sequence[int], settings: dict[str, Any]) -> Search"));
+  m.def("limit_graph_bytes", &Arena::limit_bytes, "bytes"_a,
+        "Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.");
   m.def("round_prior", [](float prior) { return decode_prior(encode_prior(prior) << 16); }, "prior"_a,
         "The prior as the engine keeps it, in 16 bits.");
   m.def("softmax", [](const std::vector<float>& logits) {

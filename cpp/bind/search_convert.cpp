@@ -29,6 +29,7 @@ Stakes read_stakes(const nb::object& game, bool solver) {
     throw InvalidInput("solver: nothing can be proven in a game of chance, whose lots the search would see");
   Stakes stakes;
   stakes.zero_sum = says("zero_sum");
+  stakes.throughout = false;  // returns_range is about whole games
   const nb::object range = nb::getattr(game, "returns_range", nb::none());
   if (range.is_none()) return stakes;
   try {
@@ -44,7 +45,7 @@ Stakes read_stakes(const nb::object& game, bool solver) {
 
 Settings to_settings(const nb::dict& d) {
   Settings s;
-  s.c_puct = field<double>(d, "c_puct");
+  if (!d["c_puct"].is_none()) s.c_puct = field<double>(d, "c_puct");
   s.c_base = d["c_base"].is_none() ? 0.0 : field<double>(d, "c_base");
   s.discount = field<double>(d, "discount");
   s.fpu_offset = field<double>(d, "fpu_offset");

@@ -8,7 +8,7 @@ import pytest
 import ramify as rf
 from ramify.arena import SearchPlayerConfig, Turn, player_kinds, read_player
 from ramify.arena.search_player import SearchPlayer
-from ramify.search import SearchConfig
+from ramify.engine import SearchConfig
 from tests.arena.helpers import turns_of
 
 TEXTS = [

@@ -9,7 +9,16 @@ import pytest
 import scipy.optimize
 
 import ramify as rf
-from ramify.arena import Memory, Pace, SprtConfig, gate, operating_characteristic, points_at, sprt, sprt_pairs
+from ramify.arena import (
+    Memory,
+    ParallelSettings,
+    SprtConfig,
+    gate,
+    operating_characteristic,
+    points_at,
+    sprt,
+    sprt_pairs,
+)
 from ramify.arena.characteristic import pair_rates
 from ramify.arena.sequential import PAIR, log_ratio, pair_log_ratio
 from tests.arena import helpers
@@ -222,5 +231,5 @@ def test_a_gate_says_the_same_however_games_are_played() -> None:
     game = rf.make("tictactoe")
     weak, strong = helpers.DiceConfig(), helpers.DiceConfig(skill=0.9)
     test = SprtConfig(elo0=0, elo1=100)
-    found = [gate(game, strong, weak, test=test, pace=Pace(together)) for together in (1, 7, 64)]
+    found = [gate(game, strong, weak, test=test, parallel=ParallelSettings(together)) for together in (1, 7, 64)]
     assert found[0] == found[1] == found[2]

@@ -6,8 +6,8 @@ import pytest
 
 import ramify as rf
 from ramify.arena import read_player
+from ramify.engine.config import c_puct_of
 from ramify.evaluators import Cached, Ensemble, Function, Rollout, Uniform
-from ramify.search.config import c_puct_of
 from ramify.selfplay import SelfPlay
 from tests.reference.evaluators import HashEvaluator
 

@@ -12,8 +12,8 @@ import torch
 
 import ramify as rf
 from ramify import networks
+from ramify.engine.batch import batch_of
 from ramify.evaluators import Cached, Network, Symmetries
-from ramify.search.batch import batch_of
 from tests.evaluators.helpers import legal_probabilities, some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net
 
@@ -211,7 +211,7 @@ def test_settings_are_checked() -> None:
 
 def test_half_precision_leaves_the_value_head_alone() -> None:
     """What runs on CUDA, on a CPU: bfloat16, and the small value head in float32, never rounded on the way."""
-    from ramify.networks.cuda import Device
+    from ramify.evaluators.cuda import Device
 
     module = net("pyrat", "3x16")
     half = Device(networks.folded(module), torch.device("cpu"), torch.bfloat16)

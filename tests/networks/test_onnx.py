@@ -12,10 +12,10 @@ import pytest
 
 import ramify as rf
 from ramify import networks
+from ramify.base.onnx_files import CHECKSUM
+from ramify.engine.batch import batch_of
 from ramify.evaluators import Network, Onnx
 from ramify.evaluators.onnx import with_weights
-from ramify.evaluators.onnx_files import CHECKSUM
-from ramify.search.batch import batch_of
 from tests.evaluators.helpers import some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net, outcome
 

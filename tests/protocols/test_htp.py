@@ -308,9 +308,7 @@ def test_analysis_agrees_with_the_search() -> None:
     for owner, cell in (("white", "b2"), ("black", "c3"), ("white", "c2")):  # white has started: a mirrored search
         ask(engine, f"play {owner} {cell}")
     state = rf.make("hex", size=4).state("b2 c3 b3")  # the mirror image
-    result = rf.search(
-        state, rf.evaluators.Rollout(), 200, c_puct=1.4, solver=True, graph=True, canonical=True, batch=8
-    )
+    result = rf.search(state, rf.evaluators.Rollout(), 200, solver=True, graph=True, canonical=True, batch=8)
     wanted = {}
     for action, visits in zip(result.outcomes[1], result.visits.ravel(), strict=True):
         row, column = divmod(int(action), 4)

@@ -30,7 +30,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "tictactoe_v1.games"
 def played() -> tuple[dict[str, Any], tuple[bytes, ...]]:
     """A header and the records of eight games."""
     search = rf.SearchConfig(simulations=6)
-    play = SelfPlay(rf.make("tictactoe"), None, search, PlayConfig(), games=8, places=4)
+    play = SelfPlay(rf.make("tictactoe"), None, search, PlayConfig(), games=8, parallel_games=4)
     return header_of(play), tuple(record for found in play for record in found)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import ramify as rf
-from ramify.search.files import InUse, locked, write_new
+from ramify.base.files import InUse, locked, write_new
 from ramify.selfplay import SelfPlay, decode, records, recover, run
 from ramify.selfplay import journal as journals
 from ramify.selfplay.journal import LOCK, Journal, held
@@ -37,7 +37,9 @@ main(sys.argv[1:])
 
 def player(games: int, **more: Any) -> SelfPlay:
     search = rf.SearchConfig(simulations=8)
-    return SelfPlay(rf.make("tictactoe"), rf.evaluators.Uniform(), search, games=games, places=4, **{"seed": 3, **more})
+    return SelfPlay(
+        rf.make("tictactoe"), rf.evaluators.Uniform(), search, games=games, parallel_games=4, **{"seed": 3, **more}
+    )
 
 
 def games_in(folder: Path) -> dict[int, bytes]:
@@ -72,7 +74,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-ENDLESS = [*WORDS, "--games", "10000000", "--games-per-shard", "8", "--places", "64"]
+ENDLESS = [*WORDS, "--games", "10000000", "--games-per-shard", "8", "--parallel-games", "64"]
 
 
 def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path, start: Any, run: Any) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ramify as rf
-from ramify.arena import Conditions, Limits, Memory, Openings, Progress, Tournament, match, round_robin
+from ramify.arena import Limits, MatchConfig, Memory, Openings, Progress, Tournament, match, round_robin
 from tests.arena.helpers import BrokenConfig, DiceConfig
 
 pytest.importorskip("sqlalchemy")
@@ -110,8 +110,8 @@ def test_four_processes_write_one_tournament(tmp_path: Path) -> None:
 def test_a_game_comes_back_as_it_was(tmp_path: Path, name: str, params: dict[str, object]) -> None:
     game, kept = rf.make(name, **params), Memory()
     players = [DiceConfig(), BrokenConfig(ply=2)]
-    conditions = Conditions(Openings("random:1"), seed=2**40, limits=Limits(max_moves=4))
-    games = match(game, players[0], players[1], 12, conditions=conditions, results=kept)
+    config = MatchConfig(Openings("random:1"), seed=2**40, limits=Limits(max_moves=4))
+    games = match(game, players[0], players[1], 12, config=config, results=kept)
     assert {played.reason for played in games} >= {"forfeit"}
     with Store(tmp_path / "games.db") as store:
         results = store.results()

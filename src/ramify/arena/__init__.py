@@ -3,7 +3,7 @@
 from ramify.arena.characteristic import Operation, operating_characteristic
 from ramify.arena.draws import DrawModel, draw_model
 from ramify.arena.gating import Gate, gate
-from ramify.arena.matches import Conditions, Interrupted, Pace, Progress, fixtures, match, play
+from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Progress, fixtures, match, play
 from ramify.arena.openings import Opening, Openings
 from ramify.arena.played import Fixture, Limits, Played
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn, player_config, player_kinds, register_player
@@ -15,11 +15,11 @@ from ramify.arena.simple import AlphaBetaPlayerConfig, GreedyConfig, RandomConfi
 from ramify.arena.spread import pair_up
 from ramify.arena.text import read_player
 from ramify.arena.tournament import Line, Standings, Tournament, gauntlet, reference_pool, round_robin
+from ramify.base.deprecation import renamed as _renamed
 
 __all__ = [
     "AlphaBetaPlayerConfig",
     "Choice",
-    "Conditions",
     "DrawModel",
     "Fixture",
     "Gate",
@@ -27,12 +27,13 @@ __all__ = [
     "Interrupted",
     "Limits",
     "Line",
+    "MatchConfig",
     "Memory",
     "NetworkPlayerConfig",
     "Opening",
     "Openings",
     "Operation",
-    "Pace",
+    "ParallelSettings",
     "Played",
     "Player",
     "PlayerConfig",
@@ -67,3 +68,11 @@ __all__ = [
     "sprt",
     "sprt_pairs",
 ]
+
+__getattr__ = _renamed(
+    __name__,
+    {
+        "Conditions": ("ramify.arena.MatchConfig", lambda: MatchConfig),
+        "Pace": ("ramify.arena.ParallelSettings", lambda: ParallelSettings),
+    },
+)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ramify.arena.matches import Conditions, Pace, Watch, fixtures, play
+from ramify.arena.matches import MatchConfig, ParallelSettings, Watch, fixtures, play
 from ramify.arena.played import Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
 from ramify.arena.sequential import GAME, PAIR, Sprt, SprtConfig, Verdict, pair_log_ratio, sprt_pairs
 from ramify.arena.text import as_player
+from ramify.base.deprecation import renamed_arguments
 from ramify.games import Game
 
 MAX_GAMES = 1000  # with the test's defaults, few gates end undecided: ``operating_characteristic`` says how few
@@ -31,6 +32,7 @@ class Gate:
     pairs: tuple[int, ...]  # pairs of games that brought the candidate 0, ½, 1, 1½ and 2 points
 
 
+@renamed_arguments(conditions="config", pace="parallel")
 def gate(
     game: Game,
     candidate: PlayerConfig | str,
@@ -38,9 +40,9 @@ def gate(
     *,
     test: SprtConfig | None = None,
     max_games: int = MAX_GAMES,
-    conditions: Conditions | None = None,
+    config: MatchConfig | None = None,
     results: Results | None = None,
-    pace: Pace | None = None,
+    parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
 ) -> Gate:
     """Play pairs of games until the test decides, or ``max_games`` are played (then the verdict is None).
@@ -48,17 +50,17 @@ def gate(
     The test looks after every pair, in their order: what it says does not depend on how many are played at once.
     ``operating_characteristic(test, max_games)`` says beforehand how often it ends how, and after how many games.
     """
-    test, conditions, pace = test or SprtConfig(), conditions or Conditions(), pace or Pace()
+    test, config, parallel = test or SprtConfig(), config or MatchConfig(), parallel or ParallelSettings()
     results = results if results is not None else Memory()
     candidate, champion = as_player(candidate), as_player(champion)
     if candidate.identity == champion.identity:
         raise ValueError(f"{candidate.label} and {champion.label} are the same player: they play alike")
-    wanted = fixtures(game, [(candidate, champion)], max_games, conditions)
-    players, size = [candidate, champion], max(2, pace.together * max(1, pace.workers) // 2 * 2)
+    wanted = fixtures(game, [(candidate, champion)], max_games, config)
+    players, size = [candidate, champion], max(2, parallel.concurrency * max(1, parallel.workers) // 2 * 2)
     games: list[Played] = []
     for start in range(0, len(wanted), size):
         batch = wanted[start : start + size]
-        games += play(game, players, batch, results=results, pace=pace, watch=watch)
+        games += play(game, players, batch, results=results, parallel=parallel, watch=watch)
         decided = decide(games, candidate.identity, test)
         if decided.verdict is not None:
             return decided

@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from ramify.arena.openings import Opening
+from ramify.base.settings import Settings
 from ramify.games import Game
-from ramify.search.settings import Settings
 
 Reason = Literal["end", "cut", "adjudicated", "forfeit"]
 Winner = Literal[0, 1] | None  # None: a draw

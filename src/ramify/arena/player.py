@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from ramify.arena.versions import code_version, package_version
+from ramify.base.hints import did_you_mean
+from ramify.base.settings import Settings, SettingsError
+from ramify.engine.engine_version import ENGINE_VERSION
 from ramify.games import Game, State
-from ramify.games.hints import did_you_mean
-from ramify.search.engine_version import ENGINE_VERSION
-from ramify.search.settings import Settings, SettingsError
 
 
 @dataclass(frozen=True)

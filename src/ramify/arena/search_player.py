@@ -10,14 +10,14 @@ from pydantic import Field, model_validator
 
 from ramify.arena.network_files import network_facts, network_file, open_evaluator
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
+from ramify.engine.batch import NativeEvaluator, batch_of, split
+from ramify.engine.config import SearchConfig, c_puct_of
+from ramify.engine.policies import Method
+from ramify.engine.result import SearchResult
+from ramify.engine.searcher import Searcher
 from ramify.evaluators import Rollout, Uniform
 from ramify.evaluators.pending import NETWORK_C_PUCT
 from ramify.games import Game
-from ramify.search.batch import NativeEvaluator, batch_of, split
-from ramify.search.config import SearchConfig, c_puct_of
-from ramify.search.policies import Method
-from ramify.search.result import SearchResult
-from ramify.search.searcher import Searcher
 
 
 class NetworkUser(PlayerConfig):

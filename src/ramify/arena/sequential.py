@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from ramify.arena.ratings import points_at
-from ramify.search.settings import Settings
+from ramify.base.settings import Settings
 
 Floats = NDArray[np.float64]
 GAME = np.array([1.0, 0.5, 0.0])  # points of a win, a draw and a loss

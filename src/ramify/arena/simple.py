@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from ramify.arena.player import Player, PlayerConfig, Turn, register_player
+from ramify.engine.alphabeta import AlphaBetaConfig, run
 from ramify.games import Game
-from ramify.search.alphabeta import AlphaBetaConfig, run
 
 
 class _TurnByTurn:

@@ -9,15 +9,16 @@ from typing import Any
 
 from ramify.arena.bradley_terry import Counts
 from ramify.arena.draws import DrawModel, draw_model
-from ramify.arena.matches import Conditions, Interrupted, Pace, Watch, fixtures, play
+from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Watch, fixtures, play
 from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig, player_config, player_kinds
 from ramify.arena.ratings import Ratings, count, rate
 from ramify.arena.results import Results
 from ramify.arena.spread import Pairs, pair_up
 from ramify.arena.text import as_player
+from ramify.base.deprecation import renamed_arguments
+from ramify.engine.access import OnInterrupt, check_on_interrupt
 from ramify.games import Game
-from ramify.search.access import OnInterrupt, check_on_interrupt
 
 Pairing = tuple[PlayerConfig, PlayerConfig]
 
@@ -101,6 +102,7 @@ def _in_common(fixture: Fixture) -> tuple[Any, ...]:
     return fixture.opening, fixture.seed, fixture.limits
 
 
+@renamed_arguments(conditions="config")
 @dataclass(frozen=True)
 class Tournament:
     """Pairings, and the games that each of them plays."""
@@ -108,7 +110,7 @@ class Tournament:
     game: Game
     pairings: tuple[Pairing, ...]
     games: int = 100  # of every pairing; half of them with each player first
-    conditions: Conditions = field(default_factory=Conditions)
+    config: MatchConfig = field(default_factory=MatchConfig)
 
     @property
     def players(self) -> tuple[PlayerConfig, ...]:
@@ -120,13 +122,14 @@ class Tournament:
         for first, second in self.pairings:
             if first.identity == second.identity:
                 raise ValueError(f"{first.label} and {second.label} are the same player: they play alike")
-        return fixtures(self.game, self.pairings, self.games, self.conditions)
+        return fixtures(self.game, self.pairings, self.games, self.config)
 
+    @renamed_arguments(pace="parallel")
     def run(
         self,
         *,
         results: Results | None = None,
-        pace: Pace | None = None,
+        parallel: ParallelSettings | None = None,
         watch: Watch | None = None,
         on_interrupt: OnInterrupt = "raise",
     ) -> Standings:
@@ -138,7 +141,7 @@ class Tournament:
         check_on_interrupt(on_interrupt)
         players = self.players
         try:
-            games = play(self.game, players, self.fixtures(), results=results, pace=pace, watch=watch)
+            games = play(self.game, players, self.fixtures(), results=results, parallel=parallel, watch=watch)
         except Interrupted as stopped:
             if on_interrupt == "raise":
                 raise

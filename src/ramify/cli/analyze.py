@@ -15,8 +15,8 @@ from ramify.cli.common import fail, parse_settings, print_json, table_console
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from ramify.engine import NativeEvaluator, Searcher, SearchResult
     from ramify.games import Game, State
-    from ramify.search import NativeEvaluator, Searcher, SearchResult
 
 SIMULATIONS = 10_000  # without --simulations; a quick look
 UNLIMITED = 2**53  # simulations where time or evaluations are the limit
@@ -136,7 +136,7 @@ def make_searcher(
     state: State, simulations: int | None, settings: dict[str, Any], evaluator: NativeEvaluator, seed: int
 ) -> Searcher:
     """The searcher for this position; ends the command on a wrong setting."""
-    from ramify.search import SearchConfig, Searcher
+    from ramify.engine import SearchConfig, Searcher
 
     limited = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
     if simulations is not None:

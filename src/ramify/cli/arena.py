@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ramify.arena import Conditions, PlayerConfig, Progress, Ratings, Standings
+    from ramify.arena import MatchConfig, PlayerConfig, Progress, Ratings, Standings
     from ramify.arena.draws import DrawModel
     from ramify.arena.matches import Watch
     from ramify.games import Game
@@ -37,7 +37,7 @@ AdjudicateAbove = Annotated[
     float | None, typer.Option(help="End a game when both players' values agree so far for 4 turns; default: never.")
 ]
 StorePath = Annotated[Path, typer.Option("--store", help="The file that keeps the games.")]
-Together = Annotated[int, typer.Option(min=1, help="Games at once in each process.")]
+Concurrency = Annotated[int, typer.Option(min=1, help="Games at once in each process.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: this one.")]
 Anchor = Annotated[str | None, typer.Option(help="The player whose rating is 0: its text, or its identity.")]
 Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, also those in the store.")]
@@ -55,7 +55,7 @@ class Setup:
 
     game: Game
     players: list[PlayerConfig]
-    conditions: Conditions
+    config: MatchConfig
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class How:
     """How games are played and kept: it changes none of them."""
 
     store: Path
-    together: int = 16
+    concurrency: int = 16
     workers: int = 0
     replay: bool = False
     count_forfeits: bool = False
@@ -78,14 +78,14 @@ def read_setup(
     max_moves: int | None,
     adjudicate_above: float | None,
 ) -> Setup:
-    """The game, the players and the conditions; ends the command on a mistake."""
-    from ramify.arena import Conditions, Limits, Openings
+    """The game, the players and the config; ends the command on a mistake."""
+    from ramify.arena import Limits, MatchConfig, Openings
     from ramify.games import make
 
     try:
         limits = Limits(max_moves=max_moves, adjudicate_above=adjudicate_above)
-        conditions = Conditions(Openings(read_openings(opening)), seed, limits)
-        return Setup(make(game, **parse_settings(params or [])), read_players(players), conditions)
+        config = MatchConfig(Openings(read_openings(opening)), seed, limits)
+        return Setup(make(game, **parse_settings(params or [])), read_players(players), config)
     except MISTAKES as error:
         fail(error)
 

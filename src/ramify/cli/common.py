@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import typer
 
+from ramify.base.settings import read_value
 from ramify.cli.debug import print_traceback
-from ramify.search.settings import read_value
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -42,7 +42,7 @@ def gate(
     max_moves: arena.MaxMoves = None,
     adjudicate_above: arena.AdjudicateAbove = None,
     store: arena.StorePath = Path("ramify.db"),
-    together: arena.Together = 16,
+    concurrency: arena.Concurrency = 16,
     workers: arena.Workers = 0,
     json: arena.AsJson = False,
 ) -> None:
@@ -69,14 +69,14 @@ def gate(
     if candidate is None or champion is None:
         fail("a gate needs two players, the candidate and the champion; --characteristic needs none")
     setup = arena.read_setup(game, set_, [candidate, champion], opening, seed, max_moves, adjudicate_above)
-    return play(setup, test, max_games, store, together, workers, as_json=json)
+    return play(setup, test, max_games, store, concurrency, workers, as_json=json)
 
 
 def play(
-    setup: arena.Setup, test: SprtConfig, max_games: int, store: Path, together: int, workers: int, *, as_json: bool
+    setup: arena.Setup, test: SprtConfig, max_games: int, store: Path, concurrency: int, workers: int, *, as_json: bool
 ) -> None:
     """Play the gate and print how it ended."""
-    from ramify.arena import Interrupted, Pace
+    from ramify.arena import Interrupted, ParallelSettings
     from ramify.arena import gate as play_gate
 
     start = time.perf_counter()
@@ -87,9 +87,9 @@ def play(
                 *setup.players,
                 test=test,
                 max_games=max_games,
-                conditions=setup.conditions,
+                config=setup.config,
                 results=kept.results(),
-                pace=Pace(together, workers),
+                parallel=ParallelSettings(concurrency, workers),
                 watch=shown,
             )
         except Interrupted:

@@ -22,7 +22,7 @@ def match(
     max_moves: arena.MaxMoves = None,
     adjudicate_above: arena.AdjudicateAbove = None,
     store: arena.StorePath = Path("ramify.db"),
-    together: arena.Together = 16,
+    concurrency: arena.Concurrency = 16,
     workers: arena.Workers = 0,
     replay: arena.Replay = False,
     count_forfeits: arena.CountForfeits = False,
@@ -42,5 +42,5 @@ def match(
     setup = arena.read_setup(game, set_, [first, second], opening, seed, max_moves, adjudicate_above)
     pairings = [(setup.players[0], setup.players[1])]
     anchor = setup.players[1].identity
-    how = arena.How(store, together, workers, replay, count_forfeits)
+    how = arena.How(store, concurrency, workers, replay, count_forfeits)
     play(setup, pairings, games, how, anchor, as_json=json)

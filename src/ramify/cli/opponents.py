@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from ramify.arena import PlayerConfig, Turn
+from ramify.engine import Searcher, SearchResult
+from ramify.engine.access import OnInterrupt
 from ramify.games import Game, State
-from ramify.search import Searcher, SearchResult
-from ramify.search.access import OnInterrupt
 
 
 class Opponent(Protocol):

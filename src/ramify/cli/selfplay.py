@@ -39,7 +39,7 @@ def selfplay(
     play: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of PlayConfig; may be repeated.")
     ] = None,
-    places: Annotated[int, typer.Option(min=1, help="Games played at once.")] = 256,
+    parallel_games: Annotated[int, typer.Option(min=1, help="Games played at once.")] = 256,
     threads: Annotated[int, typer.Option(min=1, help="Threads that search.")] = 1,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
     cache: Annotated[int, typer.Option(min=0, help="Positions kept by a cache before the network; 0: none.")] = 0,
@@ -59,8 +59,8 @@ def selfplay(
     ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
     ramify selfplay pyrat games/ --set preset=tiny --simulations 500
     """
+    from ramify.engine import SearchConfig
     from ramify.games import make
-    from ramify.search import SearchConfig
     from ramify.selfplay import PlayConfig, SelfPlay
     from ramify.selfplay.journal import held, recover_held
     from ramify.selfplay.run import games_to_play, refuse_other_game
@@ -82,7 +82,7 @@ def selfplay(
                 search,
                 how,
                 games=games,
-                places=min(places, games),
+                parallel_games=min(parallel_games, games),
                 threads=threads,
                 seed=seed,
                 first=first,
@@ -145,10 +145,11 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
 def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
     """The evaluator of a saved or shipped network, or of a fresh one of a size such as 6x64, and its identity.
 
-    ``how`` it is run: see ``ramify.networks.evaluator`` for what can be said of that.
+    ``how`` it is run: see ``ramify.evaluators.network_evaluator`` for what can be said of that.
     """
     import ramify.networks as networks
     from ramify.arena.network_files import network_file
+    from ramify.evaluators import network_evaluator as usual_evaluator
     from ramify.networks.config import is_size
 
     file: Path | None = None
@@ -158,7 +159,7 @@ def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
         if not is_size(text):
             raise ValueError(f"{error}; a fresh one is written as its size, such as 6x64 or mlp:2x256") from None
     module = networks.make(game, text) if file is None else networks.load(file, game)
-    return networks.evaluator(module, **how), networks.network_id(module)
+    return usual_evaluator(module, **how), networks.network_id(module)
 
 
 def figures_table(progress: Progress, games: int | None = None) -> Table:

@@ -31,7 +31,7 @@ def tournament(
     max_moves: arena.MaxMoves = None,
     adjudicate_above: arena.AdjudicateAbove = None,
     store: arena.StorePath = Path("ramify.db"),
-    together: arena.Together = 16,
+    concurrency: arena.Concurrency = 16,
     workers: arena.Workers = 0,
     replay: arena.Replay = False,
     count_forfeits: arena.CountForfeits = False,
@@ -58,7 +58,7 @@ def tournament(
         fail("a tournament needs two players at least; --pool adds reference players")
     pairings = one_against_all(everybody[0], everybody[1:]) if gauntlet else round_robin(everybody)
     labels = arena.different({config.identity: config.label for config in everybody})
-    how = arena.How(store, together, workers, replay, count_forfeits)
+    how = arena.How(store, concurrency, workers, replay, count_forfeits)
     play(setup, pairings, games, how, arena.find_anchor(labels, anchor), as_json=json)
 
 
@@ -72,9 +72,9 @@ def play(
     as_json: bool,
 ) -> None:
     """Play what is missing and print the standings."""
-    from ramify.arena import Pace, Tournament
+    from ramify.arena import ParallelSettings, Tournament
 
-    plan = Tournament(setup.game, tuple(pairings), games, setup.conditions)
+    plan = Tournament(setup.game, tuple(pairings), games, setup.config)
     start = time.perf_counter()
     counts = {"found": 0, "played": 0}
     with arena.open_store(how.store) as kept, arena.progress_bar(as_json) as shown:
@@ -85,8 +85,8 @@ def play(
                 shown(progress)
 
         try:
-            results, pace = kept.results(replay=how.replay), Pace(how.together, how.workers)
-            standings = plan.run(results=results, pace=pace, watch=watch, on_interrupt="return")
+            results, parallel = kept.results(replay=how.replay), ParallelSettings(how.concurrency, how.workers)
+            standings = plan.run(results=results, parallel=parallel, watch=watch, on_interrupt="return")
             standings = replace(standings, count_forfeits=how.count_forfeits)
         except arena.MISTAKES as error:
             fail(error)

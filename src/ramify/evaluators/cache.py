@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.engine.batch import Batch, Evaluation, split
+from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, submit, version_of
-from ramify.search.batch import Batch, Evaluation, split
-from ramify.search.config import c_puct_of
 
 Entry = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits of the legal actions of both players; values [2]
 

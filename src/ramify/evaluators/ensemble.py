@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ramify.engine.batch import Batch, Evaluation, split
+from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import (
     Later,
     Pending,
@@ -17,8 +19,6 @@ from ramify.evaluators.pending import (
     submit,
     version_of,
 )
-from ramify.search.batch import Batch, Evaluation, split
-from ramify.search.config import c_puct_of
 
 
 class Ensemble(Submitting):

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
-from ramify.evaluators.late import provided
-from ramify.evaluators.onnx_files import check_whole, sealed
+from ramify.base.onnx_files import WEIGHTS, check_whole, sealed
+from ramify.engine.batch import Batch
 from ramify.evaluators.outputs import (
     Outputs,
     by_player,
@@ -29,9 +29,7 @@ from ramify.evaluators.outputs import (
 )
 from ramify.evaluators.pending import NETWORK_C_PUCT, Pending, Ready, Submitting
 from ramify.evaluators.threads import CallThreads
-from ramify.search.batch import Batch
 
-WEIGHTS = "ramify.weights"  # in a model's metadata: {name in the network: name in the graph}, as JSON
 CALL_ROWS = 32  # of one call on a CPU: more rows at once are no faster there, for large networks and small ones
 Shape = tuple[int, ...]
 _threads = CallThreads("ramify-onnx")
@@ -110,7 +108,9 @@ class Onnx(Submitting):
             raise EvaluatorError(f"this model is for observations of shape {known}, not {list(shape)}")
         with self._export:
             if shape not in self._sessions:
-                content = provided("onnx_bytes")(self._module, shape)
+                from ramify.networks.onnx import onnx_bytes  # brings torch, which a module has brought already
+
+                content = onnx_bytes(self._module, shape)
                 if self._weights is not None:
                     content = with_weights(content, self._weights)
                 session = self._open(content)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
-from ramify.search.batch import Evaluation
+from ramify.engine.batch import Evaluation
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits, values
 LEAST_SHARE = 16  # rows: two calls with half of that each take a small network as long as one with all of them

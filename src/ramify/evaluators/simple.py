@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify.search.batch import Batch, Evaluation, NativeEvaluator
+from ramify.engine.batch import Batch, Evaluation, NativeEvaluator
 
 
 class Uniform(NativeEvaluator):

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
+from ramify.engine.batch import Batch, Evaluation, PerPlayer, split
+from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import (
     Later,
     Pending,
@@ -20,8 +22,6 @@ from ramify.evaluators.pending import (
 )
 from ramify.games import Game
 from ramify.games.registry import checked_game
-from ramify.search.batch import Batch, Evaluation, PerPlayer, split
-from ramify.search.config import c_puct_of
 
 Rows = NDArray[np.intp]
 

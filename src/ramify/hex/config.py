@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ramify.search.config import SearchConfig
-from ramify.search.settings import Settings
+from ramify.base.settings import Settings
+from ramify.engine.config import SearchConfig
 
 
 class MCTSConfig(Settings):

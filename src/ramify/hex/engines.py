@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ramify.engine.alphabeta import alphabeta
+from ramify.engine.policies import tempered
 from ramify.hex.config import MCTSConfig
 from ramify.hex.mcts import BatchedNeuralMCTS, NeuralMCTS
 from ramify.hex.model import SimpleModelInference
 from ramify.hex.node import MCTSNode
 from ramify.hex.orchestrator import Orchestrator
 from ramify.hex.state import HexGameState, Move
-from ramify.search.alphabeta import alphabeta
-from ramify.search.policies import tempered
 from ramify.selfplay import GameRecord
 
 

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from ramify.engine import SearchConfig, Searcher, SearchResult
+from ramify.engine.batch import NativeEvaluator
 from ramify.hex.config import MCTSConfig
 from ramify.hex.model import SimpleModelInference
 from ramify.hex.node import MCTSNode
 from ramify.hex.state import HexGameState
-from ramify.search import SearchConfig, Searcher, SearchResult
-from ramify.search.batch import NativeEvaluator
 
 log = logging.getLogger("ramify")
 

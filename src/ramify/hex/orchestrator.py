@@ -43,7 +43,7 @@ class Orchestrator:
             self.config.search(),
             PlayConfig(temperature=temperature, temperature_end=temperature),
             games=games,
-            places=self.games_at_once,
+            parallel_games=self.games_at_once,
             seed=self.config.seed,
             first=first,
         )

@@ -18,12 +18,12 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 
+from ramify.base.files import write_atomically
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.networks.build import digest_weights, make, network_id, shapes
 from ramify.networks.config import config_of
 from ramify.networks.modules import GameNetwork
-from ramify.search.files import write_atomically
 
 FORMAT = 1
 KEY = "ramify"  # in the file's metadata: the description, as JSON

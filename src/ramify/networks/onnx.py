@@ -14,12 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from ramify.evaluators.onnx import WEIGHTS
-from ramify.evaluators.onnx_files import BLANK, CHECKSUM, sealed
+from ramify.base.files import write_atomically
+from ramify.base.onnx_files import BLANK, CHECKSUM, WEIGHTS, sealed
 from ramify.networks.build import network_id
-from ramify.networks.evaluator import Inference
-from ramify.networks.modules import GameNetwork
-from ramify.search.files import write_atomically
+from ramify.networks.modules import GameNetwork, Inference
 
 PREFIX = "network."  # of the weights' names inside Inference
 

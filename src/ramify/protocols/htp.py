@@ -10,14 +10,14 @@ from typing import Any
 
 from pydantic import Field
 
+from ramify.base.settings import Settings
+from ramify.engine import SearchConfig, Searcher
 from ramify.games import make
 from ramify.hex import evaluator_for
 from ramify.protocols.clock import Clock
 from ramify.protocols.gtp import Command, Failure
 from ramify.protocols.htp_analysis import ANALYSES, Analysis
 from ramify.protocols.stones import BLACK, COLOURS, WHITE, Stones, cell_name, read_cell
-from ramify.search import SearchConfig, Searcher
-from ramify.search.settings import Settings
 
 SIZES = range(2, 20)
 UNLIMITED = 2**53  # simulations where time is the limit

@@ -11,7 +11,7 @@ from ramify.games import State
 from ramify.protocols.engine_player import EngineConfig, EnginePlayer
 from ramify.protocols.htp import SWAPS
 from ramify.protocols.process import EngineError, EngineProcess, last_words
-from ramify.protocols.stones import COLOURS, Told, cell_name, read_cell
+from ramify.protocols.stones import COLOURS, ProtocolView, cell_name, read_cell
 
 
 @register_player
@@ -44,7 +44,7 @@ class HtpPlayer(EnginePlayer):
             self._command(process, command)
 
     def _ask(self, process: EngineProcess, state: State) -> int:
-        told, legal = Told.of(state), state.legal_actions()
+        told, legal = ProtocolView.of(state), state.legal_actions()
         size = told.stones.size
         if self.takes_swap:  # only while it may: a program that is told stones alone cannot know of an earlier swap
             self._command(process, f"param_game allow_swap {int(size * size in legal)}")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import ramify.selfplay.records as records
-from ramify.search.files import InUse, locked, reason
+from ramify.base.files import InUse, locked, reason
 
 LOCK = ".selfplay.lock"
 WAIT_SECONDS = 10.0  # for another process to let go of the folder, where that is to be expected
@@ -28,7 +28,7 @@ OLD_SECONDS = 3600.0  # without locks: a file that nobody has touched for so lon
 
 JOURNAL = re.compile(r"\.journal-(\d+)(-[0-9a-f]+)?")
 NEXT_JOURNAL = re.compile(r"\.next\.journal-(\d+)(-[0-9a-f]+)?")
-BESIDE = re.compile(r"\.\d+\.games\.([0-9a-f]{8}|claim)")  # a shard that was being written; see ramify.search.files
+BESIDE = re.compile(r"\.\d+\.games\.([0-9a-f]{8}|claim)")  # a shard that was being written; see ramify.base.files
 
 logger = logging.getLogger("ramify")
 _of_this_process: set[str] = set()  # journals that are being written

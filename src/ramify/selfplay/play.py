@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from ramify import _core
-from ramify.evaluators.outputs import exchanged
-from ramify.games import Game
-from ramify.games.registry import checked_game
-from ramify.games.seeds import checked_seed
-from ramify.search.batch import (
+from ramify.base.deprecation import renamed_arguments
+from ramify.base.seeds import checked_seed
+from ramify.engine.batch import (
     Arrays,
     Batch,
     Evaluation,
@@ -24,8 +22,11 @@ from ramify.search.batch import (
     new_arrays,
     split,
 )
-from ramify.search.config import SearchConfig
-from ramify.search.result import SearchResult
+from ramify.engine.config import SearchConfig
+from ramify.engine.result import SearchResult
+from ramify.evaluators.outputs import exchanged
+from ramify.games import Game
+from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
 
 BUSY = (
@@ -53,15 +54,15 @@ class RawAnswer:
 class SelfPlay:
     """Games of one evaluator against itself. Iterate over it: every item is a list of records, as bytes, often empty.
 
-    ``places`` games are played at once and each finished one is replaced, until ``games`` are done (None: until
+    ``parallel_games`` are played at once and each finished one is replaced, until ``games`` are done (None: until
     ``stop``): those with the numbers in ``unfinished``, then those from ``first`` on. What a game becomes depends on
     ``seed`` and its number alone. ``fixed_batches`` pads every batch to one size, for evaluators whose rounding depends
-    on it, such as ONNX Runtime's: then results do not depend on ``places`` or ``threads`` either. (Torch may round by a
-    row's place in the batch as well.)
-    Ctrl-C raises KeyboardInterrupt out of the iteration; ``take`` then has the games finished meanwhile, and a new
-    iteration goes on.
+    on it, such as ONNX Runtime's: then results do not depend on ``parallel_games`` or ``threads`` either. (Torch may
+    round by a row's place in the batch as well.) Ctrl-C raises KeyboardInterrupt out of the iteration; ``take`` then
+    has the games finished meanwhile, and a new iteration goes on.
     """
 
+    @renamed_arguments(places="parallel_games")
     def __init__(
         self,
         game: Game,
@@ -70,7 +71,7 @@ class SelfPlay:
         play: PlayConfig | None = None,
         *,
         games: int | None = None,
-        places: int = 256,
+        parallel_games: int = 256,
         threads: int = 1,
         seed: int = 0,
         first: int = 0,
@@ -81,7 +82,7 @@ class SelfPlay:
             if given is not None and not isinstance(given, wanted):
                 raise TypeError(f"{name} must be a {wanted.__name__}, not {type(given).__name__}")
         for name, least, number in (
-            ("places", 1, places),
+            ("parallel_games", 1, parallel_games),
             ("threads", 1, threads),
             ("first", 0, first),
             ("games", 0, games or 0),
@@ -103,7 +104,7 @@ class SelfPlay:
             self.search.replace(threads=1).model_dump(),
             self.play.core(self.search, ask=self._asks, rollouts=rollouts),
             self.seed,
-            places,
+            parallel_games,
             list(unfinished),
             first,
             -1 if games is None else games,
@@ -111,9 +112,9 @@ class SelfPlay:
         )
         self._alone = _core.Exclusive(BUSY)
         self._stopping = False
-        self._rows = (places + 1) // 2 * self.search.batch
+        self._rows = (parallel_games + 1) // 2 * self.search.batch
         if fixed_batches is not None and fixed_batches < self._rows:
-            raise ValueError(f"fixed_batches must be {self._rows} or more for {places} places")
+            raise ValueError(f"fixed_batches must be {self._rows} or more for {parallel_games} parallel games")
         self._fixed = fixed_batches
         rows = max(self._rows, fixed_batches or 0)
         self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.base.files import write_new
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import Root
 from ramify.games import Game, State
-from ramify.search.config import SearchConfig
-from ramify.search.files import write_new
-from ramify.search.policies import Root
 
 MAGIC = b"RAMIFYGR"
 VERSION = 1

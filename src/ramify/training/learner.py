@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from ramify.evaluators.torch_threads import run_calls
 from ramify.networks import GameNetwork
-from ramify.networks.threads import run_calls
 from ramify.training.config import LossConfig, OptimizerConfig
 from ramify.training.losses import losses, measures
 from ramify.training.replay import TrainingBatch
