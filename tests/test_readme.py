@@ -12,7 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+import ramify as rf
 from ramify import _core
+from ramify.cli import report
+from tools import readme_pictures
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -82,6 +85,23 @@ def test_the_links_lead_somewhere() -> None:
     links = re.findall(r"\]\(([^)#]+)", README)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_picture_of_a_report_has_its_parts() -> None:
+    """Also where a report changes its form: the picture is made of the page."""
+    state = rf.make("hex", size=3).initial_state()
+    result = rf.search(state, rf.evaluators.Rollout(), simulations=50)
+    steps = [{"step": 10.0, "loss": 2.0}, {"step": 20.0, "loss": 1.0}]
+    ratings = report.table(["player", "Elo"], [["trained", "+700"], ["random", "+0"]])
+    sections = [
+        ("How it learnt", report.curves(steps, {"loss": "policy loss"})),
+        ("How strong it is", ratings),
+        ("What it thinks", report.pictures([("the empty board: visits", state, result)])),
+    ]
+    root = ElementTree.fromstring(readme_pictures.report(report.page("Hex", "2 games", sections)))
+    shown = {(text.text or "").replace("\xa0", " ") for text in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"Hex", "2 games", "policy loss, by training step", "trained", "+700", "the empty board"} <= shown
+    assert any(words.startswith("50 simulations") for words in shown)
 
 
 def table(section: str) -> dict[str, str]:
