@@ -14,6 +14,8 @@ from ramify.arena.player import PlayerConfig, Turn
 from ramify.games import Game, State
 from ramify.protocols.process import EngineError, EngineProcess
 
+NAME = 200  # characters of a program's name and version
+
 
 class EngineConfig(PlayerConfig):
     """A program as a player. The seeds of turns do not reach it: whether it plays alike each time is its own affair."""
