@@ -239,7 +239,7 @@ FILES: dict[str, Callable[[random.Random, Path], None]] = {
 
 @target("damage", seconds=120.0)
 def damaged(rng: random.Random, folder: Path) -> None:
-    """Damaged shards, journals, networks, checkpoints, stores, figures, configs: read as written, or refused by name."""
+    """Damaged shards, journals, networks, checkpoints, stores, figures and configs: read as written, or refused."""
     name = rng.choice(list(FILES))
     try:
         FILES[name](rng, folder)
