@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.search import Batch
+from ramify.engine import Batch
 
 FAR = 1e6  # a distance nobody has
 

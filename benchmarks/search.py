@@ -22,8 +22,8 @@ import numpy as np
 import ramify as rf
 from benchmarks._measure import best_rate, best_rates, row
 from ramify import _core
+from ramify.engine import LatentOutput
 from ramify.evaluators import Rollout
-from ramify.search import LatentOutput
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 OPEN_7 = {"width": 7, "height": 7, "cheese": 10, "wall_density": 0.0, "mud_density": 0.0}
@@ -57,7 +57,7 @@ PEERS = (("connect four", "connect_four", 3_200), ("Hex 11x11", "hex(board_size=
 
 
 def settings(**changes: Any) -> dict[str, Any]:
-    return rf.SearchConfig(**changes).model_dump()
+    return rf.SearchConfig(**changes).for_evaluator(None).model_dump()
 
 
 Work = tuple[int, object]  # simulations (or leaves), and what made them

@@ -56,7 +56,7 @@ def test_games_lists_every_game_with_every_parameter(run) -> None:
     code, out, _ = run("games", "--json")
     assert code == 0
     rows = {row["name"]: row["parameters"] for row in json.loads(out)}
-    assert sorted(rows) == rf.games()
+    assert sorted(rows) == rf.list_games()
     for name in _core.game_names():
         listed = [(entry["name"], entry["default"], entry["meaning"]) for entry in rows[name]]
         assert listed == _core.game_params(name)

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 import ramify as rf
 from ramify.cli import analysis, analyze
 from ramify.cli.app import app
+from ramify.engine import searcher
 from ramify.evaluators import Rollout
-from ramify.search import searcher
 
 TINY = ["--set", "preset=tiny", "--seed", "3"]
 

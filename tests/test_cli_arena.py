@@ -67,6 +67,51 @@ def test_a_tournament_and_the_ratings_of_its_store_agree(run) -> None:
     assert run("ratings", "--store", "t.db", "--game", "hex", "--set", "size=3")[0] == 0
 
 
+def test_ratings_say_what_elo_means_and_rate_those_apart_who_never_met(run) -> None:
+    others = ["random", "search:simulations=8"]
+    for first, second in ([STRONG, WEAK], others):
+        run("match", first, second, "--game", "tictactoe", "--games", "6", "--store", "g.db")
+    code, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK)
+    assert code == 0
+    assert "2 groups of players have not met" in out
+    assert out.index("group 1") < out.index(WEAK) < out.index("group 2") < out.index(others[0])
+    assert out.count("anchor") == 2
+    assert "Elo says what points to expect of a game" in out
+    _, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK, "--json")
+    found = json.loads(out)
+    assert [row["group"] for row in found["players"]] == [0, 0, 1, 1]
+    assert set(found["draw_model"]["strengths"]) == {row["identity"] for row in found["players"]}
+    run("match", WEAK, others[0], "--game", "tictactoe", "--games", "2", "--store", "g.db")
+    assert "groups" not in run("ratings", "--store", "g.db")[1]
+
+
+def test_a_match_with_draws_shows_points_to_expect(run) -> None:
+    arguments = ["match", STRONG, "alphabeta:depth=3", "--game", "tictactoe", "--games", "20", "--json"]
+    rows = json.loads(run(*arguments)[1])["players"]
+    assert rows[0]["draws"] > 0
+    points = {row["identity"]: row["points"] / row["games"] for row in rows}
+    top, bottom = rows
+    wanted = 1 / (1 + 10 ** ((bottom["elo"] - top["elo"]) / 400))
+    assert points[top["identity"]] == pytest.approx(wanted, abs=0.02)  # the prior's part
+
+
+def test_a_gate_is_played_and_its_characteristic_shown(run) -> None:
+    code, out, _ = run("gate", "search:simulations=40", "random", "--game", "tictactoe", "--elo1", "200", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["verdict"] == "stronger"
+    assert found["wins"] + found["draws"] + found["losses"] == found["games"] == 2 * sum(found["pairs"])
+    _, out, _ = run("gate", "search:simulations=40", "random", "--game", "tictactoe", "--max-games", "4")
+    assert "search:simulations=40 against random: not decided" in out
+    table = ["gate", "--characteristic", "--elo1", "200", "--max-games", "100"]
+    code, out, _ = run(*table)
+    assert code == 0
+    assert "undecided" in out
+    rows = json.loads(run(*table, "--json")[1])["characteristic"]
+    assert [row["elo"] for row in rows] == [-100, 0, 50, 100, 150, 200, 300]
+    assert all(row["stronger"] + row["not_stronger"] + row["undecided"] == pytest.approx(1) for row in rows)
+
+
 def test_a_gauntlet_against_the_pool(run) -> None:
     code, out, _ = run(
         "tournament", WEAK, "--pool", "--gauntlet", "--game", "goofspiel", "--set", "cards=5", "--games", "2", "--json"
@@ -91,6 +136,8 @@ def test_a_gauntlet_against_the_pool(run) -> None:
         (["match", WEAK, STRONG, "--set", "size"], ["key=value"]),
         (["match", WEAK, STRONG, "--game", "hxe"], ["did you mean 'hex'?"]),
         (["match", WEAK, WEAK, "--set", "size=3"], ["same player"]),
+        (["gate", WEAK], ["two players", "--characteristic"]),
+        (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must lie below elo1"]),
         (["tournament", WEAK], ["two players"]),
         (["tournament", WEAK, STRONG, "--anchor", "nobody"], ["nobody"]),
         (["ratings"], ["no store", "ramify.db"]),

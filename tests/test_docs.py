@@ -13,7 +13,7 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs/python.md").read_text(enc
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("number", "last"), [(0, "stronger"), (1, "20"), (2, "4")])
+@pytest.mark.parametrize(("number", "last"), [(0, "stronger"), (1, "20"), (2, "4"), (3, "True")])
 def test_an_example_runs(number: int, last: str, tmp_path: Path) -> None:
     pytest.importorskip("torch" if number == 2 else "sqlalchemy")
     command = [sys.executable, "-c", EXAMPLES[number]]
@@ -23,4 +23,4 @@ def test_an_example_runs(number: int, last: str, tmp_path: Path) -> None:
 
 
 def test_every_example_is_tested() -> None:
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4

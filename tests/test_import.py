@@ -36,20 +36,19 @@ def test_import_takes_less_than_half_a_second() -> None:
     assert min(float(run(code)) for _ in range(3)) < 0.5
 
 
-def test_the_package_of_games_answers_beside_the_function() -> None:
-    """`ramify.games` is a function and a package: what users write of either works."""
+def test_games_is_a_package_and_search_a_function() -> None:
     code = """
 import pickle
 import ramify as rf
 import ramify.games as g
 import ramify.games.registry as registry
 import ramify.games.pictures.svg as svg
-from ramify.games import games, make
-assert "hex" in rf.games() == g() == games() == registry.games()
-assert rf.games.registry is g.registry is registry
+from ramify.games import list_games, make
+assert "hex" in rf.list_games() == list_games() == registry.list_games()
+assert rf.games is g and g.registry is registry
+assert type(rf.search).__name__ == "function" and not hasattr(rf.search, "SearchConfig")
 assert g.make is make is rf.make and g.check_game is rf.check_game
 assert hasattr(svg, "Canvas")
-assert pickle.loads(pickle.dumps(rf.games)) is rf.games
 state = rf.make("hex", size=3).initial_state()
 assert pickle.loads(pickle.dumps(state)).key == state.key
 assert pickle.loads(pickle.dumps(g.InvalidInput("x"))).args == ("x",)

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import ramify as rf
-from ramify.search.settings import read_value
+from ramify.base.settings import read_value
 from ramify.training import Status, load_config, network_file, train
 from tools.hex_solved import solved_share
 

@@ -19,10 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # door of the package: it re-exports what lies above it.
 PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
     ("ramify._core",),
+    ("ramify.base",),
     ("ramify.games",),
-    ("ramify.search",),
-    ("ramify.evaluators",),
+    ("ramify.engine",),
     ("ramify.networks",),
+    ("ramify.evaluators",),
     ("ramify.selfplay",),
     ("ramify.training",),
     ("ramify.arena",),
@@ -35,9 +36,15 @@ PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
 )
 CPP_LAYERS = ("base", "games", "search", "bind")
 
-# Heavy packages, and the layers that may know them: these load with them, and nobody loads these by accident.
+# Heavy packages, and the layers or modules that may import them: nothing else loads them by accident.
 HOMES = {
-    "torch": ("ramify.networks", "ramify.training"),
+    "torch": (
+        "ramify.networks",
+        "ramify.evaluators.network",
+        "ramify.evaluators.cuda",
+        "ramify.evaluators.torch_threads",
+        "ramify.training",
+    ),
     "sqlalchemy": ("ramify.store",),
     "alembic": ("ramify.store",),
 }
@@ -124,7 +131,7 @@ def _judge(module: str, found: Import) -> str | None:
     here = package_of(module)
     if here is None:
         return f"{module} belongs to no layer"
-    if top in HOMES and here[1] not in HOMES[top]:
+    if top in HOMES and not any(module == home or module.startswith(f"{home}.") for home in HOMES[top]):
         return f"{top} belongs to {' and '.join(HOMES[top])} only"
     if top in LAZY and found.at_load:
         return f"{top} is imported when {module} loads; import it inside the function that needs it"

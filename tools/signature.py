@@ -1,14 +1,16 @@
 """What the search finds in a fixed set of searches, as one short number: the same as long as results do not change.
 
 Run ``python -m tools.signature`` (or ``make signature``): it prints the signature. ``--cases`` prints one line per
-search, ``--write`` stores these lines in tests/golden/signature.txt, where a test compares them. A change to the engine
-says in its commit message ``signature: unchanged``, or ``signature: N → M`` and why.
+search, ``--write`` stores these lines in tests/golden/signature.txt, where a test compares them, and the signature as
+``ENGINE_VERSION``, which is a part of the identity of players in the arena. A change to the engine says in its commit
+message ``signature: unchanged``, or ``signature: N → M`` and why.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +19,12 @@ from typing import Any
 import numpy as np
 
 import ramify as rf
+from ramify.engine import Batch, LatentOutput
 from ramify.evaluators import Function, Rollout, Uniform
-from ramify.search import Batch, LatentOutput
 
 ROOT = Path(__file__).resolve().parent.parent
 STORED = ROOT / "tests/golden/signature.txt"
+VERSION = ROOT / "src/ramify/engine/engine_version.py"
 
 # Small parameters and shallow positions: what is new in a game is soon reached.
 GAMES: dict[str, dict[str, Any]] = {
@@ -64,6 +67,7 @@ def judge(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
     return 2 * numbers[:, :, 1:], numbers[:, :, 0]
 
 
+FIXED = {"simulations": SIMULATIONS, "c_puct": 1.0}  # unless a search says otherwise; a new default changes no result
 EVALUATORS: dict[str, Any] = {"uniform": Uniform(), "rollouts": Rollout(2), "hashed": Function(judge)}
 
 
@@ -116,9 +120,7 @@ def game_cases(name: str) -> Iterator[tuple[str, list[rf.SearchResult]]]:
     for seed, (label, settings) in enumerate(SETTINGS.items()):
         for evaluator_name, evaluator in EVALUATORS.items():
             state = position(name, seed)
-            searcher = rf.Searcher(
-                state.game, evaluator, rf.SearchConfig(simulations=SIMULATIONS, **settings), seed=seed
-            )
+            searcher = rf.Searcher(state.game, evaluator, rf.SearchConfig(**{**FIXED, **settings}), seed=seed)
             results = [searcher.run(state)]
             actions = np.atleast_1d(results[0].action()).tolist()
             state.apply(*actions)
@@ -127,7 +129,7 @@ def game_cases(name: str) -> Iterator[tuple[str, list[rf.SearchResult]]]:
                 results.append(searcher.run(state))
             yield f"{name} {label} {evaluator_name}", results
     states = [position(name, seed) for seed in range(6)]
-    config = rf.SearchConfig(simulations=80, batch=4, threads=2, noise_fraction=0.25)
+    config = rf.SearchConfig(c_puct=1.0, simulations=80, batch=4, threads=2, noise_fraction=0.25)
     yield f"{name} many hashed", rf.Searcher(states[0].game, EVALUATORS["hashed"], config).run_many(states)
 
 
@@ -144,10 +146,20 @@ def latent_cases() -> Iterator[tuple[str, list[rf.SearchResult]]]:
             yield f"latent {acting} batch {batch}", [searcher.run(state)]
 
 
+def alphabeta_cases() -> Iterator[str]:
+    """Alpha-beta in the games that it can search, with and without a table: a line each."""
+    for name in ("chess", "connect_four", "hex", "tictactoe"):
+        for label, settings in {"plain": {"table": 0}, "ties": {"ties": True}}.items():
+            found = [rf.alphabeta(position(name, seed), depth=2, **settings) for seed in range(4)]
+            facts = [(one.value, one.plies, one.nodes, one.principal_variation, one.actions) for one in found]
+            yield f"{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}  {name} alphabeta {label}"
+
+
 def cases() -> list[str]:
     """One line per search: its digest and its name."""
     found = [case for name in GAMES for case in game_cases(name)]
-    return [f"{digest(results)}  {name}" for name, results in [*found, *latent_cases()]]
+    lines = [f"{digest(results)}  {name}" for name, results in [*found, *latent_cases()]]
+    return [*lines, *alphabeta_cases()]
 
 
 def signature(lines: list[str]) -> str:
@@ -155,16 +167,26 @@ def signature(lines: list[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
+def write(lines: list[str]) -> None:
+    """Store the lines, and the signature as the engine's version."""
+    STORED.write_text("\n".join([signature(lines), *lines]) + "\n", encoding="utf-8")
+    text = VERSION.read_text(encoding="utf-8")
+    changed, count = re.subn(r'^(ENGINE_VERSION = )"\w*"', rf'\1"{signature(lines)}"', text, flags=re.MULTILINE)
+    if count != 1:
+        raise SystemExit(f"{VERSION} has no line ENGINE_VERSION = ...")
+    VERSION.write_text(changed, encoding="utf-8")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.signature", description=__doc__.splitlines()[0])
     parser.add_argument("--cases", action="store_true", help="print one line per search as well")
-    parser.add_argument("--write", action="store_true", help=f"store the lines in {STORED.relative_to(ROOT)}")
+    parser.add_argument("--write", action="store_true", help=f"store them in {STORED.relative_to(ROOT)}")
     options = parser.parse_args()
     lines = cases()
     if options.cases:
         print("\n".join(lines))
     if options.write:
-        STORED.write_text("\n".join([signature(lines), *lines]) + "\n", encoding="utf-8")
+        write(lines)
     print(signature(lines))
     return 0
 

@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <stdexcept>
 #include <vector>
 
 #if defined(__linux__)
@@ -22,6 +21,11 @@
 namespace ramify {
 
 using Offset = std::uint32_t;  // 0 means "none"
+
+// What an arena raises where its offsets end, however much memory there is.
+struct ArenaFull : std::bad_alloc {
+  const char* what() const noexcept override { return "a search graph can have 8 GiB at most"; }
+};
 
 class Arena {
  public:
@@ -45,11 +49,11 @@ class Arena {
 
   // A run of `words` words inside one chunk, starting at an even offset (8-byte aligned). Thread-safe.
   Offset slab(std::uint32_t words) {
-    if (words > kChunkWords - 2) throw std::bad_alloc();
+    if (words > kChunkWords - 2) throw ArenaFull();
     const std::lock_guard<std::mutex> guard(mutex_);
     if (room_ < words) {
       const std::uint32_t chunk = count_;
-      if (chunk >= kChunks) throw std::length_error("search graph exceeds 8 GiB");
+      if (chunk >= most_chunks()) throw ArenaFull();
       std::uint32_t* memory = new_chunk(chunk == 0);
       chunks_[chunk].store(memory, std::memory_order_release);
       ++count_;
@@ -75,28 +79,36 @@ class Arena {
     std::swap(count_, other.count_);
   }
 
+  // Makes every arena end after so many bytes, rounded up to whole chunks; for tests, which cannot fill 8 GiB.
+  static void limit_bytes(std::uint64_t bytes) {
+    constexpr std::uint64_t kChunkBytes = std::uint64_t{kChunkWords} * 4;
+    most_chunks() = static_cast<std::uint32_t>(std::min<std::uint64_t>((bytes + kChunkBytes - 1) / kChunkBytes, kChunks));
+  }
+
  private:
   static constexpr int kChunkBits = 20;  // chunks of 4 MiB, of which only touched pages cost memory
   static constexpr std::uint32_t kChunkWords = 1u << kChunkBits;
   static constexpr std::uint32_t kChunkMask = kChunkWords - 1;
   static constexpr std::uint32_t kChunks = kEnd >> kChunkBits;
 
+  static std::atomic<std::uint32_t>& most_chunks() {
+    static std::atomic<std::uint32_t> chunks{kChunks};
+    return chunks;
+  }
+
   // First chunks of arenas that are gone, for arenas to come: small searches would spend a tenth of their time on
   // fresh pages otherwise.
   class SpareChunks {
    public:
-    ~SpareChunks() {
-      for (std::uint32_t* memory : chunks_) std::free(memory);
-    }
     bool keep(std::uint32_t* memory) {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      if (chunks_.size() >= kMost) return false;
+      const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
+      if (!guard || chunks_.size() >= kMost) return false;
       chunks_.push_back(memory);
       return true;
     }
     std::uint32_t* take() {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      if (chunks_.empty()) return nullptr;
+      const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
+      if (!guard || chunks_.empty()) return nullptr;
       std::uint32_t* memory = chunks_.back();
       chunks_.pop_back();
       return memory;
@@ -104,11 +116,11 @@ class Arena {
 
    private:
     static constexpr std::size_t kMost = 4;
-    std::mutex mutex_;
+    std::mutex mutex_;  // only tried: a process may have been forked while a thread, now gone, held it
     std::vector<std::uint32_t*> chunks_;
   };
   static SpareChunks& spare_chunks() {
-    static SpareChunks chunks;
+    static SpareChunks& chunks = *new SpareChunks;  // never destroyed: threads may search until the process is gone
     return chunks;
   }
 
@@ -148,19 +160,17 @@ class alignas(64) Allocator {
 
   Offset allocate(std::uint32_t words) {
     words = (words + 1) & ~1u;  // keeps every block 8-byte aligned
-    used_ += words;
+    Offset block;
     if (words < kClasses && free_[words]) {
-      const Offset block = free_[words];
+      block = free_[words];
       free_[words] = *arena_->at<Offset>(block);
-      return block;
+    } else if (words <= end_ - next_) {
+      block = next_;
+      next_ += words;
+    } else {
+      block = allocate_anew(words);
     }
-    if (words > end_ - next_) {
-      if (words > kSlabWords / 4) return arena_->slab(words);
-      next_ = arena_->slab(kSlabWords);
-      end_ = next_ + kSlabWords;
-    }
-    const Offset block = next_;
-    next_ += words;
+    used_ += words;
     return block;
   }
 
@@ -191,6 +201,15 @@ class alignas(64) Allocator {
   }
 
  private:
+  [[gnu::noinline]] Offset allocate_anew(std::uint32_t words) {
+    if (words > kSlabWords / 4) return arena_->slab(words);
+    next_ = arena_->slab(kSlabWords);
+    end_ = next_ + kSlabWords;
+    const Offset block = next_;
+    next_ += words;
+    return block;
+  }
+
   static constexpr std::uint32_t kSlabWords = 1u << 13;
   static constexpr std::uint32_t kClasses = 1024;
 

@@ -5,83 +5,124 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/fork.hpp"
 
 namespace ramify {
 
 class ThreadPool {
  public:
   // `threads` counts the caller, who works as number 0; 1 starts no thread at all.
-  explicit ThreadPool(int threads) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { loop(i); });
-  }
-  ~ThreadPool() {
-    {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    for (std::thread& worker : workers_) worker.join();
-  }
+  explicit ThreadPool(int threads) : threads_(threads) { start(); }
+  ~ThreadPool() { end(); }
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  int size() const { return static_cast<int>(workers_.size()) + 1; }
+  int size() const { return threads_; }
 
   // Calls work(0) ... work(size - 1), each in its thread, and returns when all are done. The first exception of any
   // of them is thrown again here.
   void run(const std::function<void(int)>& work) {
+    if (!shared_ || forks_ != fork_count()) restart();
     {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      work_ = &work;
-      running_ = static_cast<int>(workers_.size());
-      ++round_;
+      const std::lock_guard<std::mutex> guard(shared_->mutex);
+      shared_->work = &work;
+      shared_->running = threads_ - 1;
+      ++shared_->round;
     }
-    wake_.notify_all();
-    attempt(work, 0);
-    std::unique_lock<std::mutex> guard(mutex_);
-    done_.wait(guard, [this] { return running_ == 0; });
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    shared_->wake.notify_all();
+    shared_->attempt(work, 0);
+    std::unique_lock<std::mutex> guard(shared_->mutex);
+    shared_->done.wait(guard, [this] { return shared_->running == 0; });
+    if (shared_->error) std::rethrow_exception(std::exchange(shared_->error, nullptr));
   }
 
  private:
-  void attempt(const std::function<void(int)>& work, int index) {
-    try {
-      work(index);
-    } catch (...) {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      if (!error_) error_ = std::current_exception();
-    }
-  }
+  // What the threads have in common. In a block of its own, so that a forked process, which has the block but not the
+  // threads, can leave it as it is: a condition that others wait for cannot be destroyed.
+  struct Shared {
+    std::vector<std::thread> workers;
+    std::mutex mutex;
+    std::condition_variable wake, done;
+    const std::function<void(int)>* work = nullptr;
+    std::exception_ptr error;
+    std::uint64_t round = 0;
+    int running = 0;
+    bool stopping = false;
 
-  void loop(int index) {
-    std::uint64_t seen = 0;
-    while (true) {
-      const std::function<void(int)>* work;
-      {
-        std::unique_lock<std::mutex> guard(mutex_);
-        wake_.wait(guard, [&] { return stopping_ || round_ != seen; });
-        if (stopping_) return;
-        seen = round_;
-        work = work_;
+    void attempt(const std::function<void(int)>& task, int index) {
+      try {
+        task(index);
+      } catch (...) {
+        const std::lock_guard<std::mutex> guard(mutex);
+        if (!error) error = std::current_exception();
       }
-      attempt(*work, index);
-      const std::lock_guard<std::mutex> guard(mutex_);
-      if (--running_ == 0) done_.notify_all();
+    }
+
+    void loop(int index) {
+      std::uint64_t seen = 0;
+      while (true) {
+        const std::function<void(int)>* task;
+        {
+          std::unique_lock<std::mutex> guard(mutex);
+          wake.wait(guard, [&] { return stopping || round != seen; });
+          if (stopping) return;
+          seen = round;
+          task = work;
+        }
+        attempt(*task, index);
+        const std::lock_guard<std::mutex> guard(mutex);
+        if (--running == 0) done.notify_all();
+      }
+    }
+  };
+
+  void start() {
+    shared_ = std::make_unique<Shared>();
+    forks_ = fork_count();
+    Shared* shared = shared_.get();
+    try {
+      for (int i = 1; i < threads_; ++i) shared->workers.emplace_back([shared, i] { shared->loop(i); });
+    } catch (const std::exception& error) {
+      const std::size_t started = shared->workers.size();
+      end();
+      throw std::runtime_error("only " + std::to_string(started + 1) + " of " + std::to_string(threads_) +
+                               " threads could be started (" + error.what() +
+                               "): set threads to fewer, or allow this process more threads and memory");
     }
   }
 
-  std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  const std::function<void(int)>* work_ = nullptr;
-  std::exception_ptr error_;
-  std::uint64_t round_ = 0;
-  int running_ = 0;
-  bool stopping_ = false;
+  void end() {
+    if (!shared_) return;
+    if (forks_ != fork_count()) return static_cast<void>(shared_.release());
+    {
+      const std::lock_guard<std::mutex> guard(shared_->mutex);
+      shared_->stopping = true;
+    }
+    shared_->wake.notify_all();
+    for (std::thread& worker : shared_->workers) worker.join();
+    shared_.reset();
+  }
+
+  // In a forked process: new threads for those that stayed behind.
+  void restart() {
+    if (shared_ && shared_->running > 0)
+      throw std::runtime_error("this search was running when the process was forked: make another one here");
+    static_cast<void>(shared_.release());
+    start();
+  }
+
+  const int threads_;
+  std::uint64_t forks_ = 0;  // fork_count() when the threads were started
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace ramify

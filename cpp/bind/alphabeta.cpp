@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "base/error.hpp"
+#include "bind/exclusive.hpp"
 #include "bind/modules.hpp"
 #include "bind/python_rules.hpp"
 #include "bind/register.hpp"
@@ -18,7 +19,7 @@ using namespace nb::literals;
 class SignalWatcher final : public Watcher {
  public:
   bool stop() override {
-    const nb::gil_scoped_acquire acquire;
+    const GilAcquire acquire;
     if (PyErr_CheckSignals() == 0) return false;
     if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
     PyErr_Clear();
@@ -28,7 +29,7 @@ class SignalWatcher final : public Watcher {
     try {
       throw;
     } catch (nb::python_error& error) {
-      const nb::gil_scoped_acquire acquire;
+      const GilAcquire acquire;
       return error.matches(PyExc_KeyboardInterrupt);
     } catch (...) {
       return false;
@@ -53,7 +54,7 @@ AlphaBetaResult run_python(const nb::object& state, const AlphaBetaSettings& set
   if (nb::cast<bool>(nb::bool_(nb::getattr(game, "chance", nb::bool_(false)))))
     throw InvalidInput("alpha-beta cannot search a game of chance: it would see lots not yet drawn");
   const PythonDynamics dynamics(PythonRules(nb::cast<int>(game.attr("num_actions")), 0, read_stakes(game, false)));
-  return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state));
+  return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state.attr("copy")()));
 }
 
 nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
@@ -62,9 +63,11 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
   AlphaBetaResult found;
   if (const AnyState* native = nullptr; nb::try_cast(state, native)) {
     const auto& run = alphabeta_registry().at(native->game()->name());
-    const nb::gil_scoped_release release;
+    const ReadingState reading(*native);
+    const GilRelease release;
     found = run(*native, settings, watcher);
   } else {
+    const PythonSection section;
     found = run_python(state, settings, watcher);
   }
   if (found.interrupted && found.depth == 0) {
@@ -89,7 +92,7 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
 void bind_alphabeta(nb::module_& m) {
   m.attr("MOST_DEPTH") = kMostDepth;
   m.def("alphabeta", &alphabeta, "state"_a, "settings"_a,
-        "Alpha-beta search of one position; ramify.search.alphabeta calls it.",
+        "Alpha-beta search of one position; ramify.engine.alphabeta calls it.",
         nb::sig("def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]"));
 }
 

@@ -1,4 +1,4 @@
-// Equilibria of matrix games as Python asks for them. Shapes are checked by ramify.search.equilibria.
+// Equilibria of matrix games as Python asks for them. Shapes are checked by ramify.engine.equilibria.
 #include "search/equilibria.hpp"
 
 #include <nanobind/nanobind.h>

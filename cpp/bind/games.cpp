@@ -12,6 +12,8 @@
 
 #include "base/error.hpp"
 #include "bind/convert.hpp"
+#include "bind/exclusive.hpp"
+#include "bind/interpreter.hpp"
 #include "bind/modules.hpp"
 #include "bind/numpy.hpp"
 #include "games/any.hpp"
@@ -71,6 +73,7 @@ nb::object apply(AnyState& state, const nb::args& actions) {
                           ", not " + shown(item));
     list.push_back(*action);
   }
+  check_not_read(state);
   return copied<float>(state.apply(list));
 }
 
@@ -157,7 +160,7 @@ void bind_game(nb::module_& m) {
            },
            "text"_a = nb::none(), "parts"_a, "A position from its parts (as in `state.fields`) or its short text form.",
            nb::sig("def state(self, text: str | None = None, **parts: Any) -> State"))
-      .def("random_turns", &AnyGame::random_turns, "seed"_a, "games"_a, nb::call_guard<nb::gil_scoped_release>(),
+      .def("random_turns", &AnyGame::random_turns, "seed"_a, "games"_a, nb::call_guard<GilRelease>(),
            "Play random games inside the core; returns the number of turns. For benchmarks.")
       .def("__eq__", [](const AnyGame& a, nb::handle b) {
              const AnyGame* other = nullptr;
@@ -213,8 +216,11 @@ void bind_state(nb::module_& m) {
                throw InvalidInput("there is no symmetry " + std::to_string(k));
              return s.transform(k);
            }, "symmetry"_a, "The image under game.symmetries[symmetry].")
-      .def("perft", &AnyState::perft, "depth"_a, nb::call_guard<nb::gil_scoped_release>(),
-           "Number of action sequences of that length from here.")
+      .def("perft", [](const AnyState& s, int depth) {
+             const ReadingState reading(s);
+             const GilRelease release;
+             return s.perft(depth);
+           }, "depth"_a, "Number of action sequences of that length from here.")
       .def("copy", copy)
       .def("__copy__", copy)
       .def("__deepcopy__", [](const AnyState& s, nb::handle) { return s.copy(); }, "memo"_a,
@@ -233,7 +239,10 @@ void bind_state(nb::module_& m) {
                                    nb::make_tuple(std::const_pointer_cast<AnyGame>(s.game()), to_python(s.fields()),
                                                   s.returns()[0], s.returns()[1]));
            }, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
-      .def("_set_returns", &AnyState::set_returns, "first"_a, "second"_a);
+      .def("_set_returns", [](AnyState& s, float first, float second) {
+             check_not_read(s);
+             s.set_returns(first, second);
+           }, "first"_a, "second"_a);
 }
 
 }  // namespace

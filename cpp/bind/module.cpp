@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "bind/build.hpp"
+#include "bind/interpreter.hpp"
 #include "bind/modules.hpp"
 #include "bind/numpy.hpp"
 #include "bind/register.hpp"
@@ -16,8 +17,10 @@ NB_MODULE(_core, m) {
   nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
   nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
   nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
+  ramify::watch_interpreter();
   ramify::load_numpy();
   ramify::register_all_games();
+  ramify::bind_exclusive(m);
   ramify::bind_games(m);
   ramify::bind_search(m);
   ramify::bind_alphabeta(m);

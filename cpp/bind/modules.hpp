@@ -5,6 +5,7 @@
 
 namespace ramify {
 
+void bind_exclusive(nanobind::module_& m);
 void bind_games(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_alphabeta(nanobind::module_& m);

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/error.hpp"
+#include "bind/exclusive.hpp"
 #include "bind/modules.hpp"
 #include "bind/register.hpp"
 #include "bind/search.hpp"
@@ -39,13 +40,16 @@ PlaySettings to_play(const nb::dict& d) {
 
 // The pool, and the game that must outlive it.
 struct BoundPool {
-  std::unique_ptr<Pool> pool;
+  Guarded<Pool> pool;
   nb::object game;
   bool python;
 };
 
+constexpr const char* kBusy = "this pool of games is at work in another thread: one thread at a time drives it";
+
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
-                                     int places, std::int64_t first, std::int64_t games, int threads) {
+                                     int places, std::vector<std::int64_t> unfinished, std::int64_t first,
+                                     std::int64_t games, int threads) {
   const Settings given = to_settings(settings);
   const PlaySettings how = to_play(play);
   Pool::Start start;
@@ -61,8 +65,8 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
     start = [&native, make, given](std::uint64_t state_seed) { return make(*native.initial(state_seed), given); };
   }
   const MaybeRelease release(python);
-  auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, first, games, threads);
-  return std::make_unique<BoundPool>(BoundPool{std::move(pool), std::move(game), python});
+  auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, std::move(unfinished), first, games, threads);
+  return std::make_unique<BoundPool>(BoundPool{{std::move(pool), kBusy}, std::move(game), python});
 }
 
 nb::dict to_python(const Pool::Counts& c) {
@@ -85,40 +89,43 @@ void bind_pool(nb::module_& m) {
   nb::class_<BoundPool>(m, "Pool", "Many games at once; ramify.selfplay drives it.")
       .def("gather", [](BoundPool& p, int half, const nb::dict& batch) {
              const BatchView view = to_view(batch);
+             const auto pool = p.pool.use();
              const MaybeRelease release(p.python);
-             return p.pool->gather(half, view);
+             return pool->gather(half, view);
            }, "half"_a, "batch"_a, nb::sig("def gather(self, half: int, batch: dict[str, Any]) -> int"),
            "Play on in one half until every game awaits an evaluation; write the rows and say how many.")
       .def("absorb", [](BoundPool& p, int half, const nb::object& logits, Rows<const float> values) {
              const EvaluationView view = to_view(logits, values);
+             const auto pool = p.pool.use();
              const MaybeRelease release(p.python);
-             p.pool->absorb(half, view);
+             pool->absorb(half, view);
            }, "half"_a, "logits"_a, "values"_a,
            nb::sig("def absorb(self, half: int, logits: NDArray[Any], values: NDArray[Any]) -> None"))
-      .def("cancel", [](BoundPool& p) { p.pool->cancel(); })
+      .def("cancel", [](BoundPool& p) { p.pool.use()->cancel(); })
       .def("take_finished", [](BoundPool& p) {
              nb::list records;
-             for (const std::string& record : p.pool->take_finished()) records.append(nb::bytes(record.data(), record.size()));
+             for (const std::string& record : p.pool.use()->take_finished()) records.append(nb::bytes(record.data(), record.size()));
              return records;
            }, nb::sig("def take_finished(self) -> list[bytes]"), "Records of the games finished since the last call.")
-      .def_prop_ro("idle", [](const BoundPool& p) { return p.pool->idle(); })
-      .def("stop", [](BoundPool& p) { p.pool->stop(); }, "Start no more games.")
+      .def_prop_ro("idle", [](const BoundPool& p) { return p.pool.use()->idle(); })
+      .def("stop", [](BoundPool& p) { p.pool.use()->stop(); }, "Start no more games.")
       .def("questions", [](const BoundPool& p) {
              nb::list list;
-             for (const Pool::Question& q : p.pool->questions())
+             for (const Pool::Question& q : p.pool.use()->questions())
                list.append(nb::make_tuple(q.place, q.game, q.move, q.temperature));
              return list;
            }, nb::sig("def questions(self) -> list[tuple[int, int, int, float]]"),
            "Places that await an action, with game, move and temperature.")
-      .def("report", [](const BoundPool& p, int place) { return to_python(p.pool->search(place).report({})); }, "place"_a,
+      .def("report", [](const BoundPool& p, int place) { return to_python(p.pool.use()->search(place).report({})); }, "place"_a,
            nb::sig("def report(self, place: int) -> dict[str, Any]"))
-      .def("answer", [](BoundPool& p, int place, Action first, Action second) { p.pool->answer(place, {{first, second}}); },
+      .def("answer", [](BoundPool& p, int place, Action first, Action second) { p.pool.use()->answer(place, {{first, second}}); },
            "place"_a, "first"_a, "second"_a)
-      .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool->counts()); },
+      .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool.use()->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
-  m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "first"_a, "games"_a, "threads"_a,
+  m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,
+        "games"_a, "threads"_a,
         nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
-                "first: int, games: int, threads: int) -> Pool"));
+                "unfinished: list[int], first: int, games: int, threads: int) -> Pool"));
 }
 
 }  // namespace ramify

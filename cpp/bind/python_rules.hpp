@@ -4,9 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cmath>
 #include <string>
 
 #include "base/error.hpp"
+#include "bind/interpreter.hpp"
 #include "games/rules.hpp"
 #include "search/dynamics.hpp"
 
@@ -27,7 +29,12 @@ class PythonCursor {
   PythonCursor(PythonCursor&&) = default;
   PythonCursor& operator=(PythonCursor&&) = default;
 
-  const nb::object& state() const { return state_; }
+  // To call: a thread that searches when the interpreter is about to end goes no further.
+  const nb::object& state() const {
+    leave_if_exiting();
+    return state_;
+  }
+  PyObject* pointer() const { return state_.ptr(); }
 
  private:
   nb::object state_;
@@ -79,6 +86,8 @@ class PythonRules {
                                                  : apply(joint[0], joint[1]);
     const auto rewards = read<Floats>(given, "apply() must return float32[2]");
     if (rewards.size() != 2) throw InvalidInput("apply() must return two rewards");
+    for (std::size_t p = 0; p < 2; ++p)
+      if (!std::isfinite(rewards.data()[p])) throw InvalidInput("apply() must return finite rewards");
     return {rewards.data()[0], rewards.data()[1]};
   }
 
@@ -123,6 +132,7 @@ class PythonRules {
       throw InvalidInput("there are more legal actions than num_actions");
     for (std::size_t i = 0; i < list.shape(0); ++i) {
       if (list(i) < 0 || list(i) >= num_actions_) throw InvalidInput("an action lies outside 0 .. num_actions - 1");
+      if (i > 0 && list(i) <= list(i - 1)) throw InvalidInput("actions must be ascending, each of them once");
       out[i] = list(i);
     }
     return static_cast<int>(list.shape(0));

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/thread_pool.hpp"
 #include "bind/convert.hpp"
+#include "bind/exclusive.hpp"
 #include "bind/modules.hpp"
 #include "bind/python_rules.hpp"
 #include "bind/register.hpp"
@@ -29,9 +30,16 @@ using namespace nb::literals;
 
 // The search, and the Python state whose game must outlive it.
 struct BoundSearch {
-  std::unique_ptr<AnySearch> search;
+  Guarded<AnySearch> search;
   nb::object owner;
 };
+
+constexpr const char* kBusy = "this search is at work in another call: one thread at a time may use it";
+constexpr const char* kGroupBusy = "this group of threads is at work in another call: one thread at a time may use it";
+
+std::unique_ptr<BoundSearch> bound(std::unique_ptr<AnySearch> search, nb::object owner) {
+  return std::make_unique<BoundSearch>(BoundSearch{{std::move(search), kBusy}, std::move(owner)});
+}
 
 // Lets Python's collector see the states that a search holds: a game written in Python may well know, through its class
 // and module, the searcher that searches it.
@@ -40,10 +48,11 @@ int traverse_search(PyObject* self, visitproc visit, void* arg) {
   if (!nb::inst_ready(self)) return 0;
   const auto* bound = nb::inst_ptr<BoundSearch>(self);
   Py_VISIT(bound->owner.ptr());
-  if (!bound->search || !bound->search->needs_python()) return 0;
+  const AnySearch* search = bound->search.peek();
+  if (!search || !search->needs_python()) return 0;
   int result = 0;
-  bound->search->visit_cursors([&](const void* cursor) {
-    PyObject* state = static_cast<const PythonCursor*>(cursor)->state().ptr();
+  search->visit_cursors([&](const void* cursor) {
+    PyObject* state = static_cast<const PythonCursor*>(cursor)->pointer();
     if (state && !result) result = visit(state, arg);
   });
   return result;
@@ -51,7 +60,7 @@ int traverse_search(PyObject* self, visitproc visit, void* arg) {
 
 int clear_search(PyObject* self) {
   auto* bound = nb::inst_ptr<BoundSearch>(self);
-  bound->search.reset();
+  bound->search.clear();
   bound->owner.reset();
   return 0;
 }
@@ -89,25 +98,30 @@ nb::dict to_python(const SearchStats& s) {
   d["full"] = s.full;
   d["max_depth"] = s.max_depth;
   d["bytes"] = s.bytes;
+  constexpr const char* kReasons[] = {nullptr, "max_nodes", "memory", "address space"};
+  const char* reason = kReasons[static_cast<std::size_t>(s.full_reason)];
+  d["full_reason"] = reason ? nb::object(nb::str(reason)) : nb::object(nb::none());
   return d;
 }
 
 void absorb(BoundSearch& self, const nb::object& logits, Rows<const float> values, int row,
             std::optional<Rows<const float>> rewards) {
   const EvaluationView view = to_view(logits, values, rewards);
-  const MaybeRelease release(self.search->needs_python());
-  self.search->absorb(view, row);
+  const auto search = self.search.use();
+  const MaybeRelease release(search->needs_python());
+  search->absorb(view, row);
 }
 
 std::unique_ptr<BoundSearch> make_native(nb::object state, const nb::dict& settings) {
   const auto& native = nb::cast<const AnyState&>(state);
   auto made = search_registry().at(native.game()->name())(native, to_settings(settings));
-  return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
+  return bound(std::move(made), std::move(state));
 }
 
 std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& settings) {
+  const PythonSection section;
   auto made = make_python_search(state, to_settings(settings));
-  return std::make_unique<BoundSearch>(BoundSearch{std::move(made), std::move(state)});
+  return bound(std::move(made), std::move(state));
 }
 
 std::unique_ptr<BoundSearch> make_latent(int num_actions, const std::string& order, int acting,
@@ -121,88 +135,104 @@ std::unique_ptr<BoundSearch> make_latent(int num_actions, const std::string& ord
   LatentDynamics::Cursor root;
   root.acting = static_cast<Acting>(acting);
   auto made = std::make_unique<Search<LatentDynamics>>(std::move(dynamics), root, to_settings(settings), 0);
-  return std::make_unique<BoundSearch>(BoundSearch{std::move(made), nb::none()});
+  return bound(std::move(made), nb::none());
 }
 
-// One collect (or absorb) over many searches, shared among the threads of a pool.
 std::int64_t simulations_left(const BoundSearch& bound, std::int64_t simulations, std::optional<std::int64_t> evaluations) {
-  const AnySearch& search = *bound.search;
-  std::int64_t left = search.proven() ? 0 : simulations - search.simulations();
-  if (left > 0 && evaluations) left = std::min(left, *evaluations - search.stats().evaluations);
+  const auto search = bound.search.use();
+  std::int64_t left = search->proven() ? 0 : simulations - search->simulations();
+  if (left > 0 && evaluations) left = std::min(left, *evaluations - search->stats().evaluations);
   return std::max<std::int64_t>(left, 0);
 }
 
+// Searches of a list, each for this call alone, and kept alive whatever becomes of the list meanwhile.
+class Leased {
+ public:
+  explicit Leased(const nb::list& searches) {
+    for (nb::handle item : searches) {
+      owners_.push_back(nb::borrow(item));
+      leases_.push_back(nb::cast<BoundSearch&>(item).search.use());
+      python_ = python_ || leases_.back()->needs_python();
+    }
+  }
+  std::size_t size() const { return leases_.size(); }
+  AnySearch& operator[](std::size_t i) const { return *leases_[i]; }
+  bool python() const { return python_; }  // whether any of them calls back into Python
+
+ private:
+  std::vector<nb::object> owners_;
+  std::vector<Guarded<AnySearch>::Lease> leases_;
+  bool python_ = false;
+};
+
+// One collect (or absorb) over many searches, shared among the threads of a pool.
 class Group {
  public:
-  explicit Group(int threads) : pool_(threads) {}
+  explicit Group(int threads) : threads_(std::make_unique<ThreadPool>(threads), kGroupBusy) {}
 
   // Rows collected by each search; afterwards all rows are written, search after search.
   std::vector<int> gather(const nb::list& searches, int leaves, const std::vector<std::int64_t>& simulations,
                           const nb::dict& batch) {
-    const std::vector<AnySearch*> list = pointers(searches);
+    const auto threads = threads_.use();
+    const Leased list(searches);
     const BatchView view = to_view(batch);
     std::vector<int> rows(list.size());
-    const MaybeRelease release(any_python(list));
-    share(list, [&](std::size_t i) { rows[i] = simulations[i] > 0 ? list[i]->collect(leaves, simulations[i]) : 0; });
+    const MaybeRelease release(list.python());
+    share(*threads, list, [&](std::size_t i) {
+      rows[i] = simulations[i] > 0 ? list[i].collect(leaves, simulations[i]) : 0;
+    });
     const std::vector<int> first = first_rows(rows);
-    share(list, [&](std::size_t i) { if (rows[i]) list[i]->write(view, first[i]); });
+    share(*threads, list, [&](std::size_t i) { if (rows[i]) list[i].write(view, first[i]); });
     return rows;
   }
 
   void absorb(const nb::list& searches, const std::vector<int>& rows, const nb::object& logits,
               Rows<const float> values, std::optional<Rows<const float>> rewards) {
-    const std::vector<AnySearch*> list = pointers(searches);
+    const auto threads = threads_.use();
+    const Leased list(searches);
     const EvaluationView view = to_view(logits, values, rewards);
     const std::vector<int> first = first_rows(rows);
-    const MaybeRelease release(any_python(list));
-    share(list, [&](std::size_t i) { if (rows[i]) list[i]->absorb(view, first[i]); });
+    const MaybeRelease release(list.python());
+    share(*threads, list, [&](std::size_t i) { if (rows[i]) list[i].absorb(view, first[i]); });
   }
 
-  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without.
+  // As Search.run_native for each; `seconds` is for all of them together, so the last may go without, unless it is late
+  // already.
   std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
                           const std::vector<std::int64_t>& simulations, double seconds) {
     using Clock = std::chrono::steady_clock;
-    const std::vector<AnySearch*> list = pointers(searches);
-    const MaybeRelease release(any_python(list));
+    const auto threads = threads_.use();
+    const Leased list(searches);
+    const MaybeRelease release(list.python());
     const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
     std::atomic<std::int64_t> done{0};
-    share(list, [&](std::size_t i) {
+    share(*threads, list, [&](std::size_t i) {
       const std::chrono::duration<double> left = deadline - Clock::now();
-      if (simulations[i] > 0 && left.count() > 0.0)
-        done += list[i]->run_native({rollouts, seed}, simulations[i], left.count());
+      if (simulations[i] > 0 && (left.count() > 0.0 || seconds <= 0.0))
+        done += list[i].run_native({rollouts, seed}, simulations[i], seconds <= 0.0 ? 0.0 : left.count());
     });
     return done;
   }
 
  private:
-  static std::vector<AnySearch*> pointers(const nb::list& searches) {
-    std::vector<AnySearch*> list;
-    for (nb::handle item : searches) list.push_back(nb::cast<BoundSearch&>(item).search.get());
-    return list;
-  }
   static std::vector<int> first_rows(const std::vector<int>& rows) {
     std::vector<int> first(rows.size());
     std::exclusive_scan(rows.begin(), rows.end(), first.begin(), 0);
     return first;
   }
-  static bool any_python(const std::vector<AnySearch*>& list) {
-    for (const AnySearch* search : list)
-      if (search->needs_python()) return true;
-    return false;
-  }
   template <class Work>
-  void share(const std::vector<AnySearch*>& list, Work work) {
-    if (any_python(list)) {  // the GIL belongs to this thread alone
+  static void share(ThreadPool& threads, const Leased& list, Work work) {
+    if (list.python()) {  // the GIL belongs to this thread alone
       for (std::size_t i = 0; i < list.size(); ++i) work(i);
       return;
     }
     std::atomic<std::size_t> next{0};
-    pool_.run([&](int) {
+    threads.run([&](int) {
       for (std::size_t i; (i = next.fetch_add(1)) < list.size();) work(i);
     });
   }
 
-  ThreadPool pool_;
+  Guarded<ThreadPool> threads_;
 };
 
 }  // namespace
@@ -210,43 +240,62 @@ class Group {
 void bind_search(nb::module_& m) {
   nb::class_<BoundSearch>(m, "Search", nb::type_slots(search_slots), "One search; ramify.Searcher drives it.")
       .def("begin", [](BoundSearch& s, std::uint64_t seed, std::int64_t simulations, bool full) {
-             s.search->begin(seed, simulations, full);
+             s.search.use()->begin(seed, simulations, full);
            }, "seed"_a, "simulations"_a = 0, "full"_a = true)
       .def("collect", [](BoundSearch& s, int leaves, std::int64_t simulations) {
-             const MaybeRelease release(s.search->needs_python());
-             return s.search->collect(leaves, simulations);
+             const auto search = s.search.use();
+             const MaybeRelease release(search->needs_python());
+             return search->collect(leaves, simulations);
            }, "leaves"_a, "simulations"_a, "Descend until that many leaves await evaluation; returns how many do.")
       .def("write", [](BoundSearch& s, const nb::dict& batch, int row) {
              const BatchView view = to_view(batch);
-             const MaybeRelease release(s.search->needs_python());
-             s.search->write(view, row);
+             const auto search = s.search.use();
+             const MaybeRelease release(search->needs_python());
+             search->write(view, row);
            }, "batch"_a, "row"_a, nb::sig("def write(self, batch: dict[str, Any], row: int) -> None"))
       .def("absorb", &absorb, "logits"_a, "values"_a, "row"_a, "rewards"_a = nb::none(),
            nb::sig("def absorb(self, logits: NDArray[Any], values: NDArray[Any], row: int, "
                    "rewards: NDArray[Any] | None = None) -> None"))
-      .def("cancel", [](BoundSearch& s) { s.search->cancel(); })
+      .def("cancel", [](BoundSearch& s) { s.search.use()->cancel(); })
       .def("run_native", [](BoundSearch& s, int rollouts, std::uint64_t seed, std::int64_t simulations, double seconds) {
-             const MaybeRelease release(s.search->needs_python());
-             return s.search->run_native({rollouts, seed}, simulations, seconds);
+             const auto search = s.search.use();
+             const MaybeRelease release(search->needs_python());
+             return search->run_native({rollouts, seed}, simulations, seconds);
            }, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a)
-      .def("report", [](const BoundSearch& s, const nb::list& path) { return to_python(s.search->report(to_path(path))); },
+      .def("report", [](const BoundSearch& s, const nb::list& path) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             return to_python(search->report(to_path(path)));
+           },
            "path"_a, nb::sig("def report(self, path: list[tuple[int, int]]) -> dict[str, Any]"))
-      .def_prop_ro("last_path", [](const BoundSearch& s) { return to_python(s.search->last_path()); },
+      .def_prop_ro("last_path", [](const BoundSearch& s) {
+                     const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+                     return to_python(search->last_path());
+                   },
                    "The actions of the last descent.", nb::sig("def last_path(self) -> list[tuple[int, int]]"))
-      .def("principal_variation", [](const BoundSearch& s) { return to_python(s.search->principal_variation()); },
+      .def("principal_variation", [](const BoundSearch& s) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             return to_python(search->principal_variation());
+           },
            nb::sig("def principal_variation(self) -> list[tuple[int, int]]"))
-      .def("advance", [](BoundSearch& s, Action first, Action second) { return s.search->advance({{first, second}}); },
+      .def("advance", [](BoundSearch& s, Action first, Action second) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             return search->advance({{first, second}});
+           },
            "first"_a, "second"_a)
-      .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search->stats()); },
-                   nb::sig("def stats(self) -> dict[str, int]"))
-      .def_prop_ro("proven", [](const BoundSearch& s) { return s.search->proven(); })
+      .def_prop_ro("stats", [](const BoundSearch& s) { return to_python(s.search.use()->stats()); },
+                   nb::sig("def stats(self) -> dict[str, Any]"))
+      .def_prop_ro("proven", [](const BoundSearch& s) { return s.search.use()->proven(); })
       .def("left", &simulations_left, "simulations"_a, "evaluations"_a = nb::none(),
            "Simulations that it may still make, of so many and of so many evaluations; 0 once proven.")
-      .def("second_moments", [](const BoundSearch& s) { return array_of(s.search->second_moments()); },
+      .def("second_moments", [](const BoundSearch& s) { return array_of(s.search.use()->second_moments()); },
            "Means of the squares of what came of each of the root's edges, [2 * n0 * n1]; nan where unvisited.",
            nb::sig("def second_moments(self) -> NDArray[Any]"))
-      .def_prop_ro("root_key", [](const BoundSearch& s) { return s.search->root_key(); })
-      .def_prop_ro("needs_python", [](const BoundSearch& s) { return s.search->needs_python(); });
+      .def_prop_ro("root_key", [](const BoundSearch& s) { return s.search.use()->root_key(); })
+      .def_prop_ro("needs_python", [](const BoundSearch& s) { return s.search.use()->needs_python(); });
 
   nb::class_<Group>(m, "Group", "Threads that work on many searches at once.")
       .def(nb::init<int>(), "threads"_a)
@@ -267,6 +316,8 @@ void bind_search(nb::module_& m) {
   m.def("make_latent_search", &make_latent, "num_actions"_a, "order"_a, "acting"_a, "first"_a, "second"_a, "settings"_a,
         nb::sig("def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], "
                 "second: Sequence[int], settings: dict[str, Any]) -> Search"));
+  m.def("limit_graph_bytes", &Arena::limit_bytes, "bytes"_a,
+        "Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.");
   m.def("round_prior", [](float prior) { return decode_prior(encode_prior(prior) << 16); }, "prior"_a,
         "The prior as the engine keeps it, in 16 bits.");
   m.def("softmax", [](const std::vector<float>& logits) {

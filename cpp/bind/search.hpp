@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bind/convert.hpp"
+#include "bind/interpreter.hpp"
 #include "search/any_search.hpp"
 #include "search/settings.hpp"
 
@@ -20,17 +21,6 @@ namespace nb = nanobind;
 
 template <class T>
 using Rows = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-
-// Releases the GIL for the time of a call unless the game itself is written in Python.
-class MaybeRelease {
- public:
-  explicit MaybeRelease(bool needs_python) {
-    if (!needs_python) release_.emplace();
-  }
-
- private:
-  std::optional<nb::gil_scoped_release> release_;
-};
 
 // A number or word of a dictionary that must be there.
 template <class T>

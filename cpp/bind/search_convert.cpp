@@ -29,6 +29,7 @@ Stakes read_stakes(const nb::object& game, bool solver) {
     throw InvalidInput("solver: nothing can be proven in a game of chance, whose lots the search would see");
   Stakes stakes;
   stakes.zero_sum = says("zero_sum");
+  stakes.throughout = false;  // returns_range is about whole games
   const nb::object range = nb::getattr(game, "returns_range", nb::none());
   if (range.is_none()) return stakes;
   try {

@@ -135,7 +135,11 @@ class StateOf final : public AnyState {
       std::swap(image->returns_[0], image->returns_[1]);
     return image;
   }
-  std::uint64_t perft(int depth) const override { return ramify::perft(rules_, position_, depth); }
+  std::uint64_t perft(int depth) const override {
+    if (depth < 0 || depth > kMostPerft)
+      throw InvalidInput("perft counts 0 to " + std::to_string(kMostPerft) + " plies ahead, not " + std::to_string(depth));
+    return ramify::perft(rules_, position_, depth);
+  }
 
  private:
   Rewards apply_unchecked(Joint joint) override { return rules_.apply(position_, joint); }

@@ -46,9 +46,19 @@ Hex::Hex(Params& params) {
   initial_.key = initial_.rotated = mix(domain);
 }
 
-// Player 1 takes over the first stone: as one stone is joined to nothing but edges, the board is simply set up anew.
+template <class Visit>
+void Hex::each(const Cells& set, Visit&& visit) const {
+  for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w)
+    for (std::uint64_t left = set[w]; left; left &= left - 1)
+      visit(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+}
+
+// Player 1 takes over the first stone: as one stone is joined to nothing but edges, the board is simply set up anew. The
+// stone is read from the board: `last` is unknown in a position that was given without it.
 void Hex::swap_players(State& s) const {
-  const int mirrored = s.last % size_ * size_ + s.last / size_;
+  int stone = 0;
+  each(s.stones[0], [&](std::size_t c) { stone = static_cast<int>(c); });
+  const int mirrored = stone % size_ * size_ + stone / size_;
   const bool second = s.second;
   s = initial_;
   s.second = second;
@@ -61,13 +71,6 @@ void Hex::swap_players(State& s) const {
 // of its neighbours, for the other player would take the nearest. Over two empty neighbours a distance cannot be
 // spoilt, so bridges count as what they are. The sum of a cell's distances to both edges says how many stones a chain
 // through it needs; the least sum is the player's distance from winning, and the cells that attain it are its ways.
-template <class Visit>
-void Hex::each(const Cells& set, Visit&& visit) const {
-  for (std::size_t w = 0; w < static_cast<std::size_t>(words_); ++w)
-    for (std::uint64_t left = set[w]; left; left &= left - 1)
-      visit(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
-}
-
 void Hex::join_groups(const State& s, int player, const Cells& empty, Links& links) const {
   const auto p = static_cast<std::size_t>(player), words = static_cast<std::size_t>(words_);
   const auto unite = [words](Cells& set, const Cells& other) {

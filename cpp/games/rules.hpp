@@ -48,11 +48,14 @@ struct Symmetry {
 };
 
 // What is still at stake in a position: the least and the most that each player can win from here to the end, and
-// whether the one always wins what the other loses. It is what lets a solver call a win a win.
+// whether the one wins what the other loses at every turn. It is what lets a solver call a win a win.
 struct Stakes {
   Rewards least{-HUGE_VALF, -HUGE_VALF};
   Rewards most{HUGE_VALF, HUGE_VALF};
   bool zero_sum = false;
+  // Whether what is won from here up to any turn lies between them too, or between one of them and 0. Discounting needs
+  // it: a discounted sum is a mean of such partial sums, and the whole says nothing of its parts (+3, then -3).
+  bool throughout = true;
 };
 constexpr Stakes zero_sum_stakes(float most) { return {{-most, -most}, {most, most}, true}; }
 

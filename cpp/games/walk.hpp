@@ -29,6 +29,8 @@ std::int64_t random_turns(const R& rules, std::uint64_t seed, int games) {
   return turns;
 }
 
+constexpr int kMostPerft = 128;  // the recursion must fit on the stack of any thread; no tree that deep is ever counted
+
 // Leaves of the tree of that depth, counted one by one. A game may bring its own (same numbers, fewer checks).
 template <Rules R>
 std::uint64_t perft(const R& rules, const typename R::State& state, int depth) {

@@ -51,6 +51,7 @@ struct SearchStats {
   std::int32_t max_depth = 0;
   std::uint32_t nodes = 0;
   std::uint64_t bytes = 0;
+  Full full_reason = Full::kNo;  // why the graph has stopped growing, if it has
 
   void add(const SearchStats& other);
 };
@@ -98,6 +99,8 @@ class AnySearch {
   virtual void cancel() = 0;
 
   // Runs with an evaluator of the core until `simulations` more are done or `seconds` have passed; returns how many.
+  // Random games that are not over by then go on with the next call, unless they are cancelled. With no seconds left and
+  // no root yet, the root's value is that of the first random games; raises EvaluatorError if they do not end.
   virtual std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) = 0;
 
   // The node reached by these actions from the root; not ready if the search has never been there.
@@ -106,7 +109,8 @@ class AnySearch {
   virtual std::vector<Joint> last_path() const = 0;
   // The most visited way down.
   virtual std::vector<Joint> principal_variation() const = 0;
-  // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none.
+  // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none, or
+  // no memory to copy it to. Raises what the game raises, with everything as it was.
   virtual bool advance(Joint joint) = 0;
 
   // Whether the root's value is proven: nothing is left to search.

@@ -2,9 +2,12 @@
 // over; each supplies a Cursor that walks down with a descent.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/rng.hpp"
 #include "games/rules.hpp"
 #include "search/any_search.hpp"
@@ -23,6 +26,7 @@ class RulesDynamics {
  public:
   using Cursor = typename R::State;
   static constexpr bool kLatent = false;
+  static constexpr bool kNeedsPython = requires { Cursor::kNeedsPython; };
   static constexpr bool kMerges = MergesActions<R>;
 
   RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
@@ -100,9 +104,12 @@ class LatentDynamics {
     Joint joint;
   };
   static constexpr bool kLatent = true;
+  static constexpr bool kNeedsPython = false;
   static constexpr bool kMerges = false;
 
-  LatentDynamics(int num_actions, ActingOrder order) : num_actions_(num_actions), order_(order) {}
+  LatentDynamics(int num_actions, ActingOrder order) : num_actions_(num_actions), order_(order) {
+    if (num_actions < 1) throw InvalidInput("a model needs at least one action, not " + std::to_string(num_actions));
+  }
 
   int num_actions() const { return num_actions_; }
   Acting acting(const Cursor& cursor) const { return cursor.acting; }
@@ -121,6 +128,14 @@ class LatentDynamics {
   void set_root_legal(std::vector<Action> first, std::vector<Action> second) {
     legal_[0] = std::move(first);
     legal_[1] = std::move(second);
+    for (auto& legal : legal_) {
+      std::sort(legal.begin(), legal.end());
+      legal.erase(std::unique(legal.begin(), legal.end()), legal.end());
+      if (legal.empty() || (legal.front() >= 0 && legal.back() < num_actions_)) continue;
+      throw InvalidInput("the model's num_actions is " + std::to_string(num_actions_) + ", but action " +
+                         std::to_string(legal.front() < 0 ? legal.front() : legal.back()) +
+                         " is legal at the root: a model needs all actions of its game");
+    }
   }
   int legal(const Cursor& cursor, int player, Action* actions) const {
     const auto& known = legal_[static_cast<std::size_t>(player)];

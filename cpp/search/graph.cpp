@@ -13,7 +13,18 @@ Graph::Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras)
   clear();
 }
 
+void Graph::stop_growing(const std::bad_alloc& error) {
+  out_of_ = dynamic_cast<const ArenaFull*>(&error) ? Full::kAddresses : Full::kMemory;
+  limit_ = 0;
+}
+
+void Graph::grow_again() {
+  out_of_ = Full::kNo;
+  limit_ = max_nodes_;
+}
+
 void Graph::clear() {
+  grow_again();
   table_.clear();
   arena_.clear();
   for (Allocator& allocator : allocators_) allocator.reset();
@@ -40,8 +51,9 @@ bool Graph::reserve(int thread) {
   std::uint32_t& left = reserves_[static_cast<std::size_t>(thread)].left;
   if (left == 0) {
     const std::uint64_t soon = reserved_.load(std::memory_order_relaxed) + std::uint64_t{kMany} * reserves_.size();
-    left = locked_ && soon <= max_nodes_ ? kMany : 1;
-    if (reserved_.fetch_add(left, std::memory_order_relaxed) >= max_nodes_) {  // first, so that threads cannot overshoot
+    const std::uint32_t limit = limit_.load(std::memory_order_relaxed);
+    left = locked_ && soon <= limit ? kMany : 1;
+    if (reserved_.fetch_add(left, std::memory_order_relaxed) >= limit) {  // first, so that threads cannot overshoot
       reserved_.fetch_sub(left, std::memory_order_relaxed);
       left = 0;
       return false;
@@ -59,7 +71,13 @@ std::size_t Graph::bytes() const {
 
 NodeId Graph::create(int thread, Key key) {
   if (!reserve(thread)) return 0;
-  const NodeId id = allocator(thread).allocate(node_words());
+  NodeId id;
+  try {
+    id = allocator(thread).allocate(node_words());
+  } catch (const std::bad_alloc&) {
+    ++reserves_[static_cast<std::size_t>(thread)].left;  // not made
+    throw;
+  }
   Node* fresh = new (arena_.at<Node>(id)) Node{};
   fresh->key = key;
   if (extras_.proofs) new (&proof(*fresh)) Proof{};
@@ -80,11 +98,6 @@ void Graph::give_strategies(int thread, Node& node) {
   const Offset block = allocator(thread).allocate(size);
   std::fill_n(arena_.at<float>(block), size, 0.0f);
   mixing(node).block = block;
-}
-
-void Graph::bring_forward(Node& node, std::uint32_t place) const {
-  std::uint32_t* const all = words(node, node.chooser());
-  std::swap(all[node.opened], all[place]);
 }
 
 void Graph::settle_next(Node& node) const {
@@ -125,6 +138,10 @@ void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewa
 std::uint32_t Graph::open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]) {
   const std::uint32_t edge = node.opened;
   if (edge_capacity(edge + 1) != edge_capacity(edge)) move_block(thread, node, edge_capacity(edge + 1), node.rewarded);
+  if (!node.joint() && pair != edge) {
+    std::uint32_t* const all = words(node, node.chooser());
+    std::swap(all[edge], all[pair]);
+  }
   node.opened = edge + 1;
   const Edges all = edges(node);
   all.child[edge] = kPending;
@@ -202,6 +219,7 @@ NodeId Graph::compact(NodeId root) {
   allocators_[0].adopt(fresh.allocators_[0]);
   terminal_ = fresh.terminal_;
   set_count(fresh.count());
+  grow_again();
   if (shared_)
     for (std::size_t i = 1; i < moved.size(); ++i) {  // all but the root
       const NodeId id = moved[i];

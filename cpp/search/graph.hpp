@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "base/arena.hpp"
@@ -102,7 +103,16 @@ class Graph {
   Mixing& mixing(const Node& node) const { return *extra<Mixing>(node, kNodeWords + (extras_.proofs ? kProofWords : 0)); }
   float* strategies(const Node& node) const { return arena_.at<float>(mixing(node).block); }
 
-  bool full() const { return reserved_.load(std::memory_order_relaxed) >= max_nodes_; }
+  bool full() const { return reserved_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed); }
+  Full full_reason() const {
+    const Full reason = out_of_.load(std::memory_order_relaxed);
+    return reason == Full::kNo && full() ? Full::kNodes : reason;
+  }
+  // Whether it is full because there was no memory: then a node that is known may lack room for its words.
+  bool out_of_memory() const { return out_of_.load(std::memory_order_relaxed) != Full::kNo; }
+  // No more nodes: there was no memory for something. Until `grow_again`.
+  void stop_growing(const std::bad_alloc& error);
+  void grow_again();
   std::uint32_t count() const;  // exact between runs
   std::size_t bytes() const;
 
@@ -125,12 +135,10 @@ class Graph {
   void give_words(int thread, Node& node);
   // Room for the strategies of a joint node, zeroed.
   void give_strategies(int thread, Node& node);
-  // Puts word `place`, which nobody has tried, into place `opened`: the next edge to try.
-  void bring_forward(Node& node, std::uint32_t place) const;
   // Puts the best word of those not tried into place `opened`.
   void settle_next(Node& node) const;
-  // Makes the next untried edge of a single chooser (or the edge of `pair`, where both choose) a tried one with no
-  // visits and no child; returns its index.
+  // Makes an untried edge a tried one with no visits and no child; returns its index. `pair` are its outcomes where both
+  // choose, and the place of its word where one does.
   std::uint32_t open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]);
   void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
 
@@ -156,7 +164,7 @@ class Graph {
   bool shared_;
   bool locked_;
   Extras extras_;
-  std::uint32_t max_nodes_;
+  const std::uint32_t max_nodes_;
   Arena arena_;
   Table table_{arena_};
   struct alignas(64) Reserve {
@@ -167,6 +175,8 @@ class Graph {
   NodeId terminal_ = 0;
   // Nodes made or reserved. On a line of its own, because every thread writes it, and seldom, because all read it.
   alignas(64) std::atomic<std::uint32_t> reserved_{0};
+  std::atomic<std::uint32_t> limit_{0};  // max_nodes_, or 0 once there was no memory
+  std::atomic<Full> out_of_{Full::kNo};
 };
 
 }  // namespace ramify

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace ramify {
 namespace {
@@ -36,21 +37,26 @@ std::vector<double> weighed_values(const Settings& s, const Node& node, int play
 
 }  // namespace
 
-std::vector<std::uint32_t> visit_schedule(int considered, std::int64_t visits) {
-  std::vector<std::uint32_t> schedule;
+VisitSchedule::VisitSchedule(int considered, std::int64_t visits) {
   if (considered <= 1) {
-    for (std::int64_t i = 0; i < visits; ++i) schedule.push_back(static_cast<std::uint32_t>(i));
-    return schedule;
+    phases_.push_back({0, 0, 1});
+    return;
   }
   const int phases = static_cast<int>(std::ceil(std::log2(considered)));
-  std::uint32_t made = 0;
-  for (int left = considered; static_cast<std::int64_t>(schedule.size()) < visits; left = std::max(2, left / 2)) {
+  std::int64_t begin = 0, made = 0;
+  for (int left = considered; begin < visits; left = std::max(2, left / 2)) {
     const std::int64_t rounds = std::max<std::int64_t>(1, visits / (static_cast<std::int64_t>(phases) * left));
-    for (std::int64_t round = 0; round < rounds; ++round, ++made)
-      schedule.insert(schedule.end(), static_cast<std::size_t>(left), made);
+    phases_.push_back({begin, made, left});
+    begin += rounds * left;
+    made += rounds;
   }
-  schedule.resize(static_cast<std::size_t>(visits));
-  return schedule;
+}
+
+std::uint32_t VisitSchedule::at(std::int64_t visit) const {
+  auto phase = phases_.rbegin();
+  while (phase->begin > visit) ++phase;
+  const std::int64_t wanted = phase->made + (visit - phase->begin) / phase->left;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, std::numeric_limits<std::uint32_t>::max()));
 }
 
 void Race::begin(const Settings& s, std::vector<Action> actions, const std::vector<float>& priors,
@@ -65,14 +71,15 @@ void Race::begin(const Settings& s, std::vector<Action> actions, const std::vect
     gumbel_.push_back(static_cast<float>(-s.gumbel_scale * std::log(-std::log(uniform))));
   }
   const auto most = std::min<std::int64_t>({s.gumbel_considered, static_cast<std::int64_t>(actions_.size()), visits});
-  schedule_ = visit_schedule(static_cast<int>(std::max<std::int64_t>(1, most)), std::max<std::int64_t>(1, visits));
+  visits_ = std::max<std::int64_t>(1, visits);
+  schedule_ = VisitSchedule(static_cast<int>(std::max<std::int64_t>(1, most)), visits_);
 }
 
 std::uint32_t Race::choose(const Settings& s, const Node& node, int player, const std::uint32_t* words,
                            const OutcomeCounts& counts) const {
   std::int64_t made = 0;
   for (std::uint32_t i = 0; i < counts.visits.size(); ++i) made += counts.visits[i] - before_[place_of(actions_, word_action(words[i]))];
-  const std::uint32_t wanted = schedule_[std::min(static_cast<std::size_t>(made), schedule_.size() - 1)];
+  const std::uint32_t wanted = schedule_.at(std::clamp<std::int64_t>(made, 0, visits_ - 1));
   const std::uint32_t best = best_of(s, node, player, words, counts, wanted);
   return best != kUntried ? best : choose_interior(s, node, player, words, counts);
 }
@@ -94,7 +101,8 @@ std::uint32_t Race::best_of(const Settings& s, const Node& node, int player, con
     const std::size_t place = place_of(actions_, word_action(words[i]));
     if (counts.visits[i] - before_[place] != visits) continue;
     const double score = static_cast<double>(gumbel_[place]) + static_cast<double>(logits_[place]) + weighed[i];
-    if (score > top || (score == top && words[i] > words[best])) best = i, top = score;
+    // The first counts whatever its score: of numbers too large it may be infinite, or none at all.
+    if (best == kUntried || score > top || (score == top && words[i] > words[best])) best = i, top = score;
   }
   return best;
 }

@@ -13,8 +13,22 @@
 
 namespace ramify {
 
-// The visits that an outcome must have to be chosen, for each visit of a race of `considered` outcomes.
-std::vector<std::uint32_t> visit_schedule(int considered, std::int64_t visits);
+// Sequential halving of `considered` outcomes: how many visits an outcome must have to be given the next one. Kept as a few
+// phases, not visit by visit, because more visits may be asked for than are ever made.
+class VisitSchedule {
+ public:
+  VisitSchedule() = default;
+  VisitSchedule(int considered, std::int64_t visits);
+  std::uint32_t at(std::int64_t visit) const;  // 0 <= visit < visits
+
+ private:
+  struct Phase {
+    std::int64_t begin;  // its first visit
+    std::int64_t made;   // visits that every outcome left has had by then
+    int left;            // outcomes visited in turn
+  };
+  std::vector<Phase> phases_;
+};
 
 // One player's race at the root.
 class Race {
@@ -43,7 +57,8 @@ class Race {
   std::vector<Action> actions_;
   std::vector<float> gumbel_, logits_;
   std::vector<std::uint32_t> before_;  // visits that a graph kept from earlier brings along
-  std::vector<std::uint32_t> schedule_;
+  std::int64_t visits_ = 0;  // of this race, in all
+  VisitSchedule schedule_;
 };
 
 // Below the root: the word that the improved policy has visited least, for its weight.

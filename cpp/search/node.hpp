@@ -30,6 +30,14 @@ enum class Status : std::uint8_t {
   kTerminal,  // the game is over: worth 0 for everybody
 };
 
+// Why a graph does not grow any more.
+enum class Full : std::uint8_t {
+  kNo,
+  kNodes,      // it has max_nodes
+  kMemory,     // the system has no more memory to give
+  kAddresses,  // offsets of 32 bits reach no further
+};
+
 struct Node {
   Key key;  // in the table; of a latent node: its slot
   float value[2];

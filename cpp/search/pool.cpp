@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <tuple>
 
 namespace ramify {
 
-Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::int64_t first, std::int64_t games,
-           int threads)
+Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::vector<std::int64_t> unfinished,
+           std::int64_t first, std::int64_t games, int threads)
     : start_(std::move(start)),
       play_(play),
       seed_(seed),
       slots_(static_cast<std::size_t>(places)),
-      next_(first),
-      end_(games < 0 ? std::numeric_limits<std::int64_t>::max() : first + games),
+      unfinished_(std::move(unfinished)),
+      first_(first),
+      games_(games < 0 ? std::numeric_limits<std::int64_t>::max() : games),
       threads_(threads) {
   for (Slot& slot : slots_) new_game(slot);
 }
@@ -24,8 +26,9 @@ void Pool::new_game(Slot& slot) {
   slot.search.reset();
   slot.asked = false;
   while (!stopped_) {
-    const std::int64_t game = next_.fetch_add(1);
-    if (game >= end_) return;
+    const std::int64_t begun = next_.fetch_add(1), before = std::ssize(unfinished_);
+    if (begun >= games_) return;
+    const std::int64_t game = begun < before ? unfinished_[static_cast<std::size_t>(begun)] : first_ + (begun - before);
     const std::uint64_t seed = combine(mix(seed_), static_cast<std::uint64_t>(game));
     slot.rng = Rng(seed, 0x706c6179);
     slot.record.begin(static_cast<std::uint64_t>(game), seed);
@@ -161,7 +164,12 @@ void Pool::advance(Slot& slot) {
       if (slot.rows) return;
       continue;
     }
-    if (left > 0) slot.search->run_native({play_.rollouts, seed_}, left, 1e9);
+    if (left > 0) {
+      constexpr double kSlice = 0.05;  // seconds for all games together, after which the caller may look for Ctrl-C
+      const std::int64_t made =
+          slot.search->run_native({play_.rollouts, seed_}, left, kSlice / static_cast<double>(slots_.size()));
+      if (made < left && !slot.search->proven()) return;
+    }
     if (play_.ask) {
       slot.asked = true;
     } else {

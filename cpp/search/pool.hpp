@@ -41,9 +41,10 @@ class Pool {
   // Makes the search of a game at its first position.
   using Start = std::function<std::unique_ptr<AnySearch>(std::uint64_t seed)>;
 
-  // Games that call Python are played in one thread, which is the caller's own.
-  Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::int64_t first, std::int64_t games,
-       int threads);
+  // Plays the games with the numbers in `unfinished`, then those from `first` on; `games` in all, or without end if it
+  // is negative. Games that call Python are played in one thread, which is the caller's own.
+  Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::vector<std::int64_t> unfinished,
+       std::int64_t first, std::int64_t games, int threads);
 
   int places() const { return static_cast<int>(slots_.size()); }
   // Plays on in one half until every game of it awaits an evaluation (or an answer to `ask`), and writes the rows;
@@ -110,8 +111,10 @@ class Pool {
   PlaySettings play_;
   std::uint64_t seed_;
   std::vector<Slot> slots_;
-  std::atomic<std::int64_t> next_;
-  std::int64_t end_;
+  std::vector<std::int64_t> unfinished_;
+  std::int64_t first_;
+  std::atomic<std::int64_t> next_{0};  // games begun
+  std::int64_t games_;
   std::atomic<bool> stopped_{false};
   std::atomic<int> waiting_{0};  // records not taken yet
   ThreadPool threads_;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -51,16 +52,18 @@ class Search final : public AnySearch {
     plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
-    new_root();
+    new_root(settings.solver ? dynamics_.stakes(root_cursor_) : Stakes{});
   }
 
   void begin(std::uint64_t seed, std::int64_t simulations, bool full) override {
+    cancel_paused();
     noise_ = Rng(seed, 0x6e6f697365);
     for (auto& worker : workers_) {
       worker->stats = SearchStats{};
       worker->rng = Rng(seed, combine(0x6d6978, static_cast<std::uint64_t>(worker->index)));
     }
     bounds_ = Bounds{};
+    graph_.grow_again();  // there may be memory by now
     full_ = full;
     wanted_ = simulations;
     for (Race& race : races_) race.clear();
@@ -97,14 +100,16 @@ class Search final : public AnySearch {
   std::vector<double> second_moments() const override;
   Key root_key() const override { return dynamics_.key(root_cursor_); }
   bool needs_python() const override {
-    if constexpr (requires { Cursor::kNeedsPython; }) return true;
-    else return false;
+    return D::kNeedsPython;
   }
   void visit_cursors(const std::function<void(const void*)>& visit) const override {
     visit(&root_cursor_);
     for (const auto& worker : workers_) {
       visit(&worker->cursor);
       for (const Leaf& leaf : worker->leaves) visit(&leaf.cursor);
+      if (!worker->paused) continue;
+      visit(&worker->paused->leaf.cursor);
+      if (worker->paused->rollouts.cursor) visit(&*worker->paused->rollouts.cursor);
     }
   }
 
@@ -125,6 +130,32 @@ class Search final : public AnySearch {
     Cursor cursor;
     NodeId node;
     std::vector<Step> path;
+  };
+  // A random game under way: all of it but the position.
+  struct RandomGame {
+    Rng rng{0};
+    double paid[2] = {0.0, 0.0};  // what the games before and this one have brought so far
+    double weight = 1.0;
+    std::int64_t plies = 0;  // of all games
+    std::int64_t began = 0;  // plies before this game
+  };
+  // Random games from a leaf, as far as they have come.
+  struct Rollouts {
+    int games = 0;                 // finished
+    double sums[2] = {0.0, 0.0};   // of what these brought
+    std::optional<Cursor> cursor;  // of the game under way, where the clock has stopped one
+    RandomGame game;
+  };
+  // A leaf whose random games the clock has cut short; they go on with the next run.
+  struct Paused {
+    Leaf leaf;
+    Rollouts rollouts;
+  };
+  // What the evaluation of leaves within one call of run_native has to know.
+  struct NativeRun {
+    const NativeEvaluator& evaluator;
+    std::chrono::steady_clock::time_point deadline;
+    bool late;  // nothing is known of the root, and no time is left
   };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
@@ -150,6 +181,7 @@ class Search final : public AnySearch {
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
     Rng rng{0};
+    std::optional<Paused> paused;
     std::vector<NodeId> solved;  // nodes proven whose parents have not heard of it; see spread_proofs
     SearchStats stats;
   };
@@ -163,10 +195,10 @@ class Search final : public AnySearch {
   int num_actions() const { return dynamics_.num_actions(); }
   bool threaded() const { return settings_.threads > 1; }
 
-  void new_root() {
+  void new_root(const Stakes& stakes) {
     graph_.clear();
     root_ = graph_.create(0, 0);
-    if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), dynamics_.stakes(root_cursor_), settings_.discount);
+    if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount);
     root_priors_.clear();
     next_slot_ = 0;
   }
@@ -197,8 +229,13 @@ class Search final : public AnySearch {
     return std::any_of(path.begin(), path.end(), [node](const Step& step) { return step.node == node; });
   }
   bool claim(Node& node);
+  void check_zero_sum(const Rewards& rewards) const;
   void prepare(Worker& worker, Node& node);
+  void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
   void keep_leaf(Worker& worker);
+  void keep_collision(Worker& worker);
+  void abandon(const std::vector<Step>& path, NodeId leaf);
+  void stop_growing(const std::bad_alloc& error);
 
   // --- up ---
   void fill_uniform(Node& node);
@@ -214,12 +251,20 @@ class Search final : public AnySearch {
   void cancel_step(const Step& step);
   void cancel_path(const std::vector<Step>& path);
   void cancel_collisions();
+  void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
   void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
   void check_values(const float* values, int row) const;
-  std::int64_t run_some(Worker& worker, const NativeEvaluator& evaluator, std::int64_t most);
-  void evaluate_native(Worker& worker, const NativeEvaluator& evaluator);
-  void roll_out(Worker& worker, const NativeEvaluator& evaluator, float* values);
+  std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
+  void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
+  bool evaluate_native(Worker& worker, const NativeRun& run);
+  bool finish_native(Worker& worker, const NativeRun& run, const Cursor& cursor, NodeId id, const std::vector<Step>& path,
+                     Rollouts& rollouts);
+  bool resume(Worker& worker, const NativeRun& run);
+  void cancel_paused();
+  bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
+  bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
   int collect_worker(Worker& worker, int leaves, std::int64_t simulations);
+  void collect_safely(Worker& worker, int leaves, std::int64_t simulations);
   template <class Work>
   void in_all_threads(Work work);
 

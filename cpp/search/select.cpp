@@ -87,8 +87,8 @@ void scan_edges(const Edges& edges, const std::uint32_t* words, std::uint32_t co
   for (std::uint32_t start = 0; start < count; start += kBlock) {
     const std::uint32_t n = std::min(kBlock, count - start);
     const float* q = edges.q[player] + start;
-    if constexpr (kScaled) {
-      for (std::uint32_t i = 0; i < n; ++i) scaled[i] = range.of(q[i]);
+    if constexpr (kScaled) {  // the urgency is on the scale already
+      for (std::uint32_t i = 0; i < n; ++i) scaled[i] = edges.child[start + i] & kPending ? fpu : range.of(q[i]);
       q = scaled;
     }
     offer_some(q, edges.visits + start, words + start, n, u, fpu, start, best);
@@ -306,7 +306,7 @@ std::uint32_t select_known(const Graph& graph, const Settings& s, const Node& no
   std::uint32_t best = kUntried;
   float top = 0.0f;
   for (std::uint32_t e = 0; e < node.opened; ++e) {
-    if (!(edges.child[e] & ~kPending)) continue;
+    if (!leads_on(graph, edges, e)) continue;
     const auto [first, second] = outcome_pair(node, edges, e);
     float score = 0.0f;
     if (!views[0].scores.empty()) score += views[0].scores[first];

@@ -51,8 +51,14 @@ Pick force(const Graph& graph, const Settings& settings, const Node& node, Pick 
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
 
-// The best of the edges that have a child, for a graph that has no room for another; kUntried if there is none. Where
-// both choose, the best is the greatest sum of the players' scores.
+// Whether a full graph can be searched on along this edge: it has a child, and if there is no memory, one that does not
+// need any more.
+inline bool leads_on(const Graph& graph, const Edges& edges, std::uint32_t edge) {
+  const NodeId child = edges.child[edge] & ~kPending;
+  return child && (!graph.out_of_memory() || load(graph.node(child).status) != Status::kNew);
+}
+
+// The best of the edges that lead on, for a graph that has no room for another; kUntried if there is none. Where both choose, the best is the greatest sum of the players' scores.
 std::uint32_t select_known(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
 
 // Brings the edge values up to date where children are shared and may have changed through other parents.

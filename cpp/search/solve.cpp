@@ -180,10 +180,11 @@ Pick choose_open_pair(const Graph& graph, const Settings& s, const Node& node, c
 }  // namespace
 
 void begin_proof(Proof& proof, const Stakes& stakes, double discount) {
+  const bool plain = discount == 1.0;
   for (std::size_t p = 0; p < 2; ++p) {
-    // What comes later may weigh less, down to nothing.
-    proof.least[p] = discount < 1.0 ? std::min(stakes.least[p], 0.0f) : stakes.least[p];
-    proof.most[p] = discount < 1.0 ? std::max(stakes.most[p], 0.0f) : stakes.most[p];
+    // What comes later may weigh less, down to nothing; and a sum says nothing of its discounted parts.
+    proof.least[p] = plain ? stakes.least[p] : stakes.throughout ? std::min(stakes.least[p], 0.0f) : -HUGE_VALF;
+    proof.most[p] = plain ? stakes.most[p] : stakes.throughout ? std::max(stakes.most[p], 0.0f) : HUGE_VALF;
     proof.low[p] = proof.least[p];
     proof.high[p] = proof.most[p];
   }

@@ -1,22 +1,9 @@
 """Neural-guided search in games: turn-based, simultaneous and learned, with one compiled engine."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
-from ramify import evaluators
-from ramify.evaluators import late as _late
-from ramify.games import (
-    BrokenGame,
-    Game,
-    IllegalAction,
-    InvalidInput,
-    PythonGame,
-    State,
-    check_game,
-    games,
-    make,
-    register,
-)
-from ramify.search import (
+from ramify import evaluators, games
+from ramify.engine import (
     Batch,
     Evaluation,
     Evaluator,
@@ -27,7 +14,24 @@ from ramify.search import (
     equilibria,
     search,
 )
-from ramify.search.alphabeta import alphabeta
+from ramify.engine.alphabeta import alphabeta
+from ramify.games import (
+    BrokenGame,
+    Game,
+    IllegalAction,
+    InvalidInput,
+    PythonGame,
+    State,
+    check_game,
+    list_games,
+    make,
+    register,
+)
+
+if TYPE_CHECKING:
+    from ramify import arena, hex, networks, protocols, selfplay, store, training
+    from ramify.evaluators.network import Network
+    from ramify.networks import Pretrained
 
 __version__ = "0.1.0"
 
@@ -46,46 +50,48 @@ __all__ = [
     "Searcher",
     "State",
     "alphabeta",
+    "arena",
     "check_game",
     "equilibria",
     "evaluators",
     "games",
+    "hex",
+    "list_games",
     "make",
+    "networks",
     "pretrained",
+    "protocols",
     "register",
     "search",
+    "selfplay",
+    "store",
+    "training",
 ]
 
-
 # Loaded when first used: some bring torch or a database along.
-_LATE_PACKAGES = ("arena", "hex", "networks", "protocols", "selfplay", "store", "training")
+_LAZY_PACKAGES = ("arena", "hex", "networks", "protocols", "selfplay", "store", "training")
 
 
-def _package(name: str) -> Any:
-    import importlib
-
-    return importlib.import_module(f"ramify.{name}")
-
-
-def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> Any:
+@overload
+def pretrained(name: None = None) -> "list[Pretrained]": ...
+@overload
+def pretrained(name: str, device: str | None = None, **settings: Any) -> "Network": ...
+def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> "list[Pretrained] | Network":
     """The evaluator of a network that comes with the package; without a name, a list of them. Needs torch."""
-    return _package("networks").pretrained(name, device, **settings)
+    if name is None:
+        from ramify.networks import shipped
 
-
-def _shipped_file(name: str) -> Any:
-    return _package("networks.pretrained").find(name).file
-
-
-_late.provide("Network", lambda: _package("networks").Network)
-_late.provide("onnx_bytes", lambda: _package("networks").onnx_bytes)
-_late.provide("network_file", lambda: _shipped_file)
+        return shipped()
+    return evaluators.pretrained(name, device, **settings)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATE_PACKAGES:
-        return _package(name)
+    if name in _LAZY_PACKAGES:
+        import importlib
+
+        return importlib.import_module(f"ramify.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_LATE_PACKAGES]
+    return [*globals(), *_LAZY_PACKAGES]

@@ -21,6 +21,17 @@ class IllegalAction(ValueError):
 class EvaluatorError(RuntimeError):
     pass
 
+class Exclusive:
+    """
+    A block that one caller at a time may be in; others get a RuntimeError.
+    """
+
+    def __init__(self, busy: str) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: Any) -> None: ...
+
 hooks: dict[str, Callable[..., Any]]
 
 class Symmetry:
@@ -224,7 +235,7 @@ class Search:
     def advance(self, first: int, second: int) -> bool: ...
 
     @property
-    def stats(self) -> dict[str, int]: ...
+    def stats(self) -> dict[str, Any]: ...
 
     @property
     def proven(self) -> bool: ...
@@ -262,6 +273,11 @@ def make_python_search(state: Any, settings: dict[str, Any]) -> Search: ...
 
 def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], second: Sequence[int], settings: dict[str, Any]) -> Search: ...
 
+def limit_graph_bytes(bytes: int) -> None:
+    """
+    Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.
+    """
+
 def round_prior(prior: float) -> float:
     """The prior as the engine keeps it, in 16 bits."""
 
@@ -271,7 +287,7 @@ def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
 MOST_DEPTH: int = 500
 
 def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Alpha-beta search of one position; ramify.search.alphabeta calls it."""
+    """Alpha-beta search of one position; ramify.engine.alphabeta calls it."""
 
 class Pool:
     """Many games at once; ramify.selfplay drives it."""
@@ -304,7 +320,7 @@ class Pool:
     @property
     def counts(self) -> dict[str, int]: ...
 
-def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, first: int, games: int, threads: int) -> Pool: ...
+def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int) -> Pool: ...
 
 matrix_tie: float = 1e-11
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import ramify as rf
-from ramify.arena import Pace, Standings, Tournament, round_robin
+from ramify.arena import ParallelSettings, Standings, Tournament, round_robin
 from ramify.store import Store
 from tests.arena.helpers import DiceConfig
 
@@ -19,7 +19,7 @@ def plan(log: str = "") -> Tournament:
 
 def run(path: Path, log: str, workers: int) -> Standings:
     with Store(path) as store:
-        return plan(log).run(results=store.results(), pace=Pace(3, workers))
+        return plan(log).run(results=store.results(), parallel=ParallelSettings(3, workers))
 
 
 if __name__ == "__main__":

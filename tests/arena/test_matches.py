@@ -12,9 +12,20 @@ from pathlib import Path
 import pytest
 
 import ramify as rf
-from ramify.arena import Choice, Conditions, Interrupted, Limits, Memory, Openings, Pace, Played, match, read_player
-from ramify.arena.hall import Hall, deliver
+from ramify.arena import (
+    Choice,
+    Interrupted,
+    Limits,
+    MatchConfig,
+    Memory,
+    Openings,
+    ParallelSettings,
+    Played,
+    match,
+    read_player,
+)
 from ramify.arena.matches import fixtures
+from ramify.arena.runner import MatchRunner, deliver
 from tests.arena import helpers
 
 WEAK, STRONG = helpers.DiceConfig(skill=0.0), helpers.DiceConfig(skill=0.9)
@@ -74,29 +85,31 @@ def test_together_in_workers_and_one_by_one_are_the_same_games(
 ) -> None:
     game = rf.make(name, **params)
     first, second = map(read_player, players)
-    alone = match(game, first, second, 12, pace=Pace(together=1))
+    alone = match(game, first, second, 12, parallel=ParallelSettings(concurrency=1))
     assert len({played.actions for played in alone}) > 4
-    assert alone == match(game, first, second, 12, pace=Pace(together=5))
-    assert alone == match(game, first, second, 12, pace=Pace(together=3, workers=2))
+    assert alone == match(game, first, second, 12, parallel=ParallelSettings(concurrency=5))
+    assert alone == match(game, first, second, 12, parallel=ParallelSettings(concurrency=3, workers=2))
 
 
-@pytest.mark.parametrize("pace", [Pace(10), pytest.param(Pace(3, 2), marks=pytest.mark.slow)])
-def test_networks_too(tmp_path: Path, pace: Pace) -> None:
+@pytest.mark.parametrize(
+    "parallel", [ParallelSettings(10), pytest.param(ParallelSettings(3, 2), marks=pytest.mark.slow)]
+)
+def test_networks_too(tmp_path: Path, parallel: ParallelSettings) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("torch")
     game = rf.make("hex", size=3)
     file = rf.networks.save(tmp_path / "net", rf.networks.make(game, "1x8"))
     players = [read_player(f"network:network={file}"), read_player(f"search:network={file},simulations=8")]
-    alone = match(game, players[0], players[1], 10, pace=Pace(together=1))
-    assert alone == match(game, players[0], players[1], 10, pace=pace)
+    alone = match(game, players[0], players[1], 10, parallel=ParallelSettings(concurrency=1))
+    assert alone == match(game, players[0], players[1], 10, parallel=parallel)
 
 
 def test_players_get_the_turns_of_all_their_games_at_once(tictactoe: rf.Game) -> None:
-    hall = Hall.open(tictactoe, [WEAK, STRONG])
-    for fixture in fixtures(tictactoe, [(WEAK, STRONG)], 16, Conditions()):
-        hall.add(fixture)
-    hall.round()
-    for player in hall.players.values():
+    runner = MatchRunner.open(tictactoe, [WEAK, STRONG])
+    for fixture in fixtures(tictactoe, [(WEAK, STRONG)], 16, MatchConfig()):
+        runner.add(fixture)
+    runner.round()
+    for player in runner.players.values():
         assert isinstance(player, helpers.Dice)
         assert player.batches == [8]
 
@@ -114,7 +127,7 @@ def test_players_get_the_turns_of_all_their_games_at_once(tictactoe: rf.Game) ->
 @pytest.mark.parametrize("together", [1, 12])
 def test_a_player_that_fails_loses_that_game_only(tictactoe: rf.Game, how: str, words: str, together: int) -> None:
     broken = helpers.BrokenConfig(how=how)
-    games = match(tictactoe, broken, WEAK, 24, pace=Pace(together=together))
+    games = match(tictactoe, broken, WEAK, 24, parallel=ParallelSettings(concurrency=together))
     lost = [played for played in games if played.reason == "forfeit"]
     assert 0 < len(lost) < 24
     for played in lost:
@@ -144,16 +157,23 @@ def test_states_are_lent_as_copies(tictactoe: rf.Game) -> None:
 def test_wrong_settings_are_raised_before_the_first_game(tictactoe: rf.Game, workers: int) -> None:
     kept = Memory()
     with pytest.raises(ValueError, match="plays no games"):
-        match(tictactoe, WEAK, helpers.BrokenConfig(how="open"), 10, results=kept, pace=Pace(workers=workers))
+        match(
+            tictactoe,
+            WEAK,
+            helpers.BrokenConfig(how="open"),
+            10,
+            results=kept,
+            parallel=ParallelSettings(workers=workers),
+        )
     assert not kept.games
     with pytest.raises(ValueError, match="even number"):
         match(tictactoe, WEAK, STRONG, 7)
-    with pytest.raises(ValueError, match="together"):
-        Pace(together=0)
+    with pytest.raises(ValueError, match="concurrency"):
+        ParallelSettings(concurrency=0)
 
 
 def test_long_games_are_cut_and_say_so(tictactoe: rf.Game) -> None:
-    games = match(tictactoe, WEAK, STRONG, 20, conditions=Conditions(limits=Limits(max_moves=6)))
+    games = match(tictactoe, WEAK, STRONG, 20, config=MatchConfig(limits=Limits(max_moves=6)))
     cut = [played for played in games if played.reason == "cut"]
     assert cut
     assert all(len(played.actions) == 6 and played.points == (0.5, 0.5) for played in cut)
@@ -191,12 +211,12 @@ def test_adjudication_needs_both_players_for_long_enough(
     tictactoe: rf.Game, values: list[float | None], winner: int, length: int
 ) -> None:
     limits = Limits(adjudicate_above=0.95)
-    conditions = Conditions(Openings("none"), limits=limits)
-    hall = Hall(tictactoe, dict.fromkeys((WEAK.identity, STRONG.identity), Judge(values)))  # type: ignore[arg-type]
-    hall.add(fixtures(tictactoe, [(WEAK, STRONG)], 2, conditions)[0])
+    config = MatchConfig(Openings("none"), limits=limits)
+    runner = MatchRunner(tictactoe, dict.fromkeys((WEAK.identity, STRONG.identity), Judge(values)))  # type: ignore[arg-type]
+    runner.add(fixtures(tictactoe, [(WEAK, STRONG)], 2, config)[0])
     finished: list[Played] = []
-    while len(hall):
-        finished += hall.round()
+    while len(runner):
+        finished += runner.round()
     assert finished[0].winner == winner
     assert len(finished[0].actions) == length
     assert finished[0].reason == ("end" if length == 7 else "adjudicated")
@@ -229,7 +249,7 @@ def test_ctrl_c_keeps_finished_games(tictactoe: rf.Game, workers: int) -> None:
                 WEAK,
                 1000,
                 results=kept,
-                pace=Pace(4, workers),
+                parallel=ParallelSettings(4, workers),
                 watch=lambda progress: seen.set() if progress.done >= 5 else None,
             )
     finally:
@@ -264,14 +284,21 @@ def test_a_worker_that_dies_is_an_error_and_leaves_nobody_behind(tictactoe: rf.G
             child.kill()
 
     with pytest.raises(WorkerError, match="ended"):
-        match(tictactoe, WEAK, helpers.DiceConfig(skill=0.1, seconds=0.02), 400, pace=Pace(2, 1), watch=kill)
+        match(
+            tictactoe,
+            WEAK,
+            helpers.DiceConfig(skill=0.1, seconds=0.02),
+            400,
+            parallel=ParallelSettings(2, 1),
+            watch=kill,
+        )
     time.sleep(0.1)
     assert not multiprocessing.active_children()
 
 
 def test_seconds_are_measured_and_no_part_of_a_game(tictactoe: rf.Game) -> None:
     slow = helpers.DiceConfig(skill=0.0, seconds=0.005)
-    games = match(tictactoe, slow, STRONG, 4, pace=Pace(1))
+    games = match(tictactoe, slow, STRONG, 4, parallel=ParallelSettings(1))
     for played in games:
         seat = played.fixture.players.index(slow.identity)
         turns = Counter(ply % 2 for ply in range(2, len(played.actions)))[seat]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import ramify as rf
 from ramify.arena import SearchPlayerConfig, Turn, player_kinds, read_player
 from ramify.arena.search_player import SearchPlayer
-from ramify.search import SearchConfig
+from ramify.engine import SearchConfig
 from tests.arena.helpers import turns_of
 
 TEXTS = [
@@ -97,14 +98,21 @@ def test_a_search_player_plays_what_the_search_finds() -> None:
     assert choice.value == pytest.approx(float(result.value[turn.player]))
 
 
-def test_ctrl_c_in_a_search_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_a_search_is_no_choice() -> None:
     game = rf.make("hex", size=5)
     player = read_player("search:simulations=64").open(game)
     assert isinstance(player, SearchPlayer)
 
-    result = rf.search(game.initial_state(), simulations=5)
-    result.stats["interrupted"] = True
-    monkeypatch.setattr(player, "_search", lambda turns: [result])
+    class Interrupting:
+        batches = 0
+
+        def evaluate(self, batch: rf.Batch) -> rf.Evaluation:
+            self.batches += 1
+            if self.batches == 20:
+                raise KeyboardInterrupt
+            return rf.Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
+
+    player.evaluator, player._alone = Interrupting(), False
     with pytest.raises(KeyboardInterrupt):
         player.choose([Turn(game.initial_state(), 0, 0)])
 

@@ -12,7 +12,7 @@ import pytest
 
 import ramify as rf
 from ramify.arena import Turn, player_config, player_kinds
-from tests.search.minimax import best_actions, walk
+from tests.engine.minimax import best_actions, walk
 
 TURN_BASED = ("tictactoe", "connect_four", "hex", "chess")
 

@@ -6,10 +6,12 @@ import pytest
 
 import ramify as rf
 from ramify.arena import (
-    Conditions,
+    Interrupted,
     Limits,
+    MatchConfig,
     Memory,
     Openings,
+    ParallelSettings,
     Progress,
     Tournament,
     gauntlet,
@@ -56,9 +58,9 @@ def test_only_what_is_missing_is_played(tictactoe: rf.Game) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"conditions": Conditions(seed=1)},
-        {"conditions": Conditions(Openings("none"))},
-        {"conditions": Conditions(limits=Limits(max_moves=8))},
+        {"config": MatchConfig(seed=1)},
+        {"config": MatchConfig(Openings("none"))},
+        {"config": MatchConfig(limits=Limits(max_moves=8))},
         {"game": rf.make("hex", size=3)},
         {"game": rf.make("connect_four")},
     ],
@@ -113,3 +115,22 @@ def test_reference_players_can_play_the_game(name: str, params: dict[str, int]) 
     assert len({config.identity for config in pool}) == len(pool) >= 3
     standings = Tournament(game, tuple(round_robin(pool[:3])), games=2).run()
     assert not standings.forfeits
+
+
+def test_ctrl_c_raises_unless_the_standings_so_far_are_asked_for(tictactoe: rf.Game) -> None:
+    plan = Tournament(tictactoe, tuple(round_robin(["random", "alphabeta:depth=1"])), games=8)
+    results = Memory()
+
+    def interrupt(progress: Progress) -> None:
+        if progress.done == progress.found + 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        plan.run(results=results, parallel=ParallelSettings(concurrency=1), watch=interrupt)
+    assert len(stopped.value.played) == 2
+    standings = plan.run(
+        results=results, parallel=ParallelSettings(concurrency=1), watch=interrupt, on_interrupt="return"
+    )
+    assert not standings.complete
+    assert len(standings.games) == 4
+    assert plan.run(results=results).complete

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import ramify as rf
+from ramify.engine.batch import batch_of
 from ramify.evaluators import Cached, Function
-from ramify.search.batch import batch_of
+from tests.engine.helpers import HashEvaluator, Observing, assert_same_result
 from tests.evaluators.helpers import Counting, some_states
-from tests.search.helpers import HashEvaluator, Observing, assert_same_result
 
 
 def same_where_legal(one: rf.Evaluation, other: rf.Evaluation, batch: rf.Batch) -> None:

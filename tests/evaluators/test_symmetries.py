@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ramify as rf
+from ramify.engine.batch import batch_of
 from ramify.evaluators import Cached, Ensemble, Function, Symmetries
 from ramify.games import PythonSymmetry
-from ramify.search.batch import batch_of
+from tests.engine.helpers import Observing, assert_same_result
 from tests.evaluators.helpers import Counting, legal_probabilities, some_states
-from tests.search.helpers import Observing, assert_same_result
 
 
 class Viewing:

@@ -43,7 +43,13 @@ def test_divide(name: str) -> None:
 def test_perft_of_no_moves_is_one() -> None:
     state = rf.make("chess").initial_state()
     assert state.perft(0) == 1
-    assert state.perft(-3) == 1
+
+
+@pytest.mark.parametrize("name", ["chess", "tictactoe", "goofspiel"])
+@pytest.mark.parametrize("depth", [-1, -(2**31), 129, 2**31 - 1])
+def test_perft_of_an_absurd_depth_is_refused(name: str, depth: int) -> None:
+    with pytest.raises(rf.InvalidInput, match=f"perft counts 0 to 128 plies ahead, not {depth}"):
+        rf.make(name).initial_state().perft(depth)
 
 
 def test_perft_ignores_draws() -> None:

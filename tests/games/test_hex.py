@@ -108,6 +108,22 @@ def test_the_swap_takes_the_mirrored_cell() -> None:
     assert plain.legal_actions().tolist() == [a for a in range(16) if a != 2]
 
 
+@pytest.mark.parametrize("size", [2, 3, 11, 19])
+def test_a_swap_needs_no_last_stone(size: int) -> None:
+    """The one stone on the board is the one that is swapped, whether or not the position names it."""
+    game = rf.make("hex", size=size, swap=True)
+    for cell in {0, 1, size - 1, size * size // 2, size * size - 1}:
+        played = game.initial_state()
+        played.apply(cell)
+        given = game.state(board=played.board)
+        assert given.fields["last"] is None
+        for state in (played, given):
+            state.apply(size * size)
+        assert given.fields == played.fields
+        assert given.key == played.key
+        assert sum(line.count("o") for line in given.board) == 1
+
+
 def test_a_swap_exchanges_the_players_places() -> None:
     """Whatever follows, the swapped game is the plain one seen in a mirror, with the players exchanged."""
     rng = random.Random(5)

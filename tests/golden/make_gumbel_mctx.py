@@ -1,4 +1,4 @@
-"""Makes gumbel_mctx.json: what mctx's gumbel_muzero_policy does on the tables of tests/search/gumbel_tables.py.
+"""Makes gumbel_mctx.json: what mctx's gumbel_muzero_policy does on the tables of tests/engine/gumbel_tables.py.
 
 Needs jax and mctx beside this package, which the tests do not:  python -m tests.golden.make_gumbel_mctx
 The Gumbel numbers are those of this engine, put in place of mctx's own.
@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 
-from tests.search.gumbel_tables import CASES, GAMES, STATES, run, tables
+from tests.engine.gumbel_tables import CASES, GAMES, STATES, run, tables
 
 
 def answer(case: dict[str, Any], gumbel: list[float]) -> dict[str, Any]:

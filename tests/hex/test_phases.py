@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 import zlib
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -13,11 +14,17 @@ import ramify as rf
 from ramify import _core
 from ramify.hex import (
     MCTS_CONFIG,
+    BatchedMCTSNode,
     BatchedMCTSPlayer,
     BatchedMCTSSelfPlayEngine,
     BatchedNeuralMCTS,
     HexGameState,
+    MCTSNode,
+    Move,
     NeuralMCTS,
+    Orchestrator,
+    SelfPlayEngine,
+    SimpleModelInference,
     evaluator_for,
     select_move,
 )
@@ -174,7 +181,105 @@ def test_a_game_of_self_play_does_not_depend_on_its_neighbours() -> None:
     assert actions(2, 0, 6)[2:4] == actions(16, 2, 2)
 
 
+@pytest.mark.parametrize("table", [False, True])
+def test_the_orchestrator_finds_what_searches_alone_find(table: bool) -> None:
+    """Every move of games played side by side, and positions searched side by side with noise at the root."""
+    config = {"num_simulations": 30, "enable_transposition_table": table, "seed": 5}
+    model, game = Counting(), rf.make("hex", size=4)
+    orchestrator = Orchestrator(model, board_size=4, games_at_once=8, mcts_config=config)
+    records = orchestrator.play_games(8)
+    assert max(model.rows) == 4  # leaves of several games
+    alone = NeuralMCTS(HashEvaluator(0), enable_transposition_table=table)
+    for record in records:
+        for state, move in zip(record.states(game), record.moves, strict=False):
+            root = alone.search(HexGameState(state=state), 30)
+            assert [child.visits for child in root.children.values()] == move.found.visits.ravel().tolist()
+    states = [after(4), after(4, (1, 1)), after(4, (1, 1), (2, 2))]
+    for state, root in zip(states, orchestrator.search(states), strict=True):
+        wanted = NeuralMCTS(HashEvaluator(0), enable_transposition_table=table, seed=5).search(state, 30)
+        assert [(n.visits, n.mean_value) for n in root.walk()] == [(n.visits, n.mean_value) for n in wanted.walk()]
+    noisy = {"seed": 9, "noise_fraction": 0.25}
+    together = BatchedNeuralMCTS(HashEvaluator(0), batch_size=1, **noisy).search_many(states, 30)
+    for state, root in zip(states, together, strict=True):
+        wanted = NeuralMCTS(HashEvaluator(0), **noisy).search(state, 30)
+        assert [n.visits for n in root.walk()] == [n.visits for n in wanted.walk()]
+    with pytest.raises(ValueError, match="need algorithm='mcts'"):
+        Orchestrator(None, mcts_config={"algorithm": "minimax"})
+
+
 # --- players and settings ---
+
+
+def test_settings_that_are_given_are_used() -> None:
+    """By dict, by name, or as mcts_simulations; by name goes first, and 800 is only what nobody has said."""
+    for engine, wanted in (
+        (BatchedMCTSSelfPlayEngine(fixed(), 3), 800),
+        (BatchedMCTSSelfPlayEngine(fixed(), 3, mcts_config={"num_simulations": 100}), 100),
+        (BatchedMCTSSelfPlayEngine(fixed(), 3, mcts_simulations=50, mcts_config={"num_simulations": 100}), 50),
+        (BatchedMCTSSelfPlayEngine(fixed(), 3, num_simulations=60, mcts_config=MCTS_CONFIG), 60),
+    ):
+        assert engine.mcts_simulations == engine.config.num_simulations == wanted
+    model = Counting()
+    engine = BatchedMCTSSelfPlayEngine(model, 3, mcts_config={"num_simulations": 7}, temperature=0.0)
+    [record] = engine.play_games(1)
+    assert {int(move.found.visits.sum()) for move in record.moves} == {6}
+    assert engine.temperature == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (
+            lambda: BatchedMCTSSelfPlayEngine(fixed(), mcts_config={"num_simulation": 5}),
+            "did you mean 'num_simulations'",
+        ),
+        (lambda: BatchedMCTSSelfPlayEngine(fixed(), temprature=0.5), "'temprature'; did you mean 'temperature'"),
+        (lambda: BatchedMCTSSelfPlayEngine(fixed(), 3, 5, num_simulations=6), "are the same setting"),
+        (lambda: BatchedMCTSPlayer(fixed(), {"simulations": 5}), "did you mean 'num_simulations'"),
+        (lambda: Orchestrator(fixed(), mcts_config={"enable_batch": True}), "did you mean 'enable_batching'"),
+        (lambda: NeuralMCTS(fixed(), num_simulations=5), "no search setting 'num_simulations'"),
+        (lambda: NeuralMCTS(fixed(), simulations=5), "simulations is the argument num_simulations of search here"),
+        (lambda: NeuralMCTS(fixed(), c_puct=2.0), "c_puct is exploration_constant here"),
+    ],
+)
+def test_settings_that_are_not_understood_are_named(make: Callable[[], object], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        make()
+
+
+def test_names_and_arguments_are_those_of_the_design(tmp_path) -> None:
+    """As a program would use them that was written against it."""
+    pytest.importorskip("torch")
+    file = rf.networks.save(tmp_path / "net", rf.networks.make(rf.make("hex", size=4), "1x8"))
+    model = SimpleModelInference(file)
+    root = NeuralMCTS(model=model, exploration_constant=1.4).search(root_state=after(4), num_simulations=20)
+    assert isinstance(root, MCTSNode)
+    player = BatchedMCTSPlayer(model_path=str(file), mcts_config={**MCTS_CONFIG, "num_simulations": 20})
+    assert isinstance(player.model, SimpleModelInference)
+    move = player.select_move(after(4))
+    assert move == player._select_best_move(player.mcts_engine.search(after(4), player.num_simulations))
+
+    engine = BatchedMCTSSelfPlayEngine(model, 4, mcts_simulations=20, enable_batching=True)
+    assert isinstance(engine, SelfPlayEngine)
+    assert isinstance(engine.mcts_engine, BatchedNeuralMCTS)
+    root = engine.mcts_engine.search(after(4), engine.mcts_simulations)
+    assert isinstance(root, BatchedMCTSNode)
+    assert engine._select_move_from_visits(root) in root.children
+    assert engine._select_move(after(4)) in after(4).get_legal_moves()
+    assert engine.play_game().game_over
+
+
+def test_a_self_play_engine_of_ones_own_chooses_its_moves() -> None:
+    class First(SelfPlayEngine):
+        def _select_move(self, state: HexGameState) -> Move:
+            return state.get_legal_moves()[0]
+
+    last = First(board_size=3).play_game()
+    assert (
+        last.move_history == tuple((row, column) for row in range(3) for column in range(3))[: len(last.move_history)]
+    )
+    assert last.game_over
+    assert SelfPlayEngine(board_size=3, minimax_depth=2).play_game().winner == 0  # by alpha-beta, without a model
 
 
 @pytest.mark.parametrize("table", [False, True])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,14 @@ def net(label: str, config: str | networks.NetworkConfig = "3x16", seed: int = 0
     module = networks.make(game_of(label), config, seed)
     lively(module, seed)
     return module
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, str]:
+    """What it gives, or the text of the ValueError that it raises."""
+    try:
+        return call(), ""
+    except ValueError as error:
+        return None, str(error)
 
 
 def check_changes_of_weights(

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 import ramify as rf
+from ramify.engine.batch import batch_of
 from ramify.evaluators import Network
-from ramify.search.batch import batch_of
 from tests.evaluators.helpers import some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net
 

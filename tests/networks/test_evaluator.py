@@ -12,8 +12,8 @@ import torch
 
 import ramify as rf
 from ramify import networks
+from ramify.engine.batch import batch_of
 from ramify.evaluators import Cached, Network, Symmetries
-from ramify.search.batch import batch_of
 from tests.evaluators.helpers import legal_probabilities, some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net
 
@@ -211,7 +211,7 @@ def test_settings_are_checked() -> None:
 
 def test_half_precision_leaves_the_value_head_alone() -> None:
     """What runs on CUDA, on a CPU: bfloat16, and the small value head in float32, never rounded on the way."""
-    from ramify.networks.cuda import Device
+    from ramify.evaluators.cuda import Device
 
     module = net("pyrat", "3x16")
     half = Device(networks.folded(module), torch.device("cpu"), torch.bfloat16)
@@ -225,14 +225,6 @@ def test_half_precision_leaves_the_value_head_alone() -> None:
     assert (logits.dtype, values.dtype) == (torch.bfloat16, torch.float32)
     np.testing.assert_allclose(logits.float(), found.logits, atol=0.1)
     np.testing.assert_allclose(values, found.values, atol=0.1)
-
-
-def test_threads_are_as_chosen() -> None:
-    evaluator = Network(net("hex", "1x8"), "cpu", threads=2)
-    evaluator.evaluate(batch_of(some_states(rf.make("hex", size=5), 2)))
-    assert torch.get_num_threads() == 2
-    Network(net("hex", "1x8"), "cpu").evaluate(batch_of(some_states(rf.make("hex", size=5), 2)))
-    assert torch.get_num_threads() == 1
 
 
 def test_torch_is_loaded_when_it_is_needed() -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +15,8 @@ import torch
 import ramify as rf
 from ramify import networks
 from ramify.networks import files
-from tests.networks.helpers import game_of, net
+from ramify.networks.build import shapes
+from tests.networks.helpers import game_of, net, outcome
 
 
 @pytest.mark.parametrize(("label", "config"), [("hex swap", "2x8"), ("pyrat", "1x8"), ("matrix", "mlp:1x8")])
@@ -47,13 +52,101 @@ def test_what_is_damaged_is_not_loaded(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[-5] ^= 1
     file.write_bytes(content)
-    with pytest.raises(ValueError, match="its checksum is not that of its weights"):
+    with pytest.raises(ValueError, match="is damaged: its checksum is not that of its content"):
         networks.load(file)
     file.write_bytes(content[:100])
     with pytest.raises(ValueError, match="is damaged, or no network"):
         networks.load(file)
     with pytest.raises(FileNotFoundError, match="there is no network"):
         networks.load(tmp_path / "other")
+
+
+def rewrite(file: Path, change: Callable[[dict[str, Any]], None], *, keep: bool = False) -> None:
+    """Change the header of a file, as earlier versions wrote it: without a checksum unless ``keep``."""
+    content = file.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    if not keep:
+        del header["__metadata__"][files.CHECKSUM]
+    change(header)
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
+
+
+def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
+    """Wherever it is: the file is refused in one sentence, or the byte means nothing and the network is the same."""
+    module = net("hex", "1x8")
+    file = networks.save(tmp_path / "net", module)
+    whole, rng, refused = file.read_bytes(), random.Random(0), 0
+    end = 8 + int.from_bytes(whole[:8], "little")
+    places = [*range(8), *rng.sample(range(8, end), 120), *rng.sample(range(end, len(whole)), 40)]
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= rng.randrange(1, 256)
+        file.write_bytes(damaged)
+        found, complaint = outcome(lambda: networks.load(file))
+        if complaint:
+            refused += 1
+            assert re.search("damaged|was not written by", complaint), complaint
+            assert "\n" not in complaint
+        else:
+            assert (found.spec, found.config) == (module.spec, module.config)
+            assert networks.network_id(found) == networks.network_id(module)
+    assert refused > 0.9 * len(places)
+
+
+def test_the_description_is_part_of_the_checksum(tmp_path: Path) -> None:
+    """The weights fit every size of board, so that nothing else would notice another one."""
+    file = networks.save(tmp_path / "net", net("hex", "1x8"))
+
+    def another_size(header: dict[str, Any]) -> None:
+        facts = header["__metadata__"]["ramify"]
+        assert '"size": 5' in facts
+        header["__metadata__"]["ramify"] = facts.replace('"size": 5', '"size": 7')
+
+    rewrite(file, another_size, keep=True)
+    with pytest.raises(ValueError, match="is damaged: its checksum is not that of its content"):
+        networks.load(file)
+
+
+def test_files_of_earlier_versions_have_no_checksum(tmp_path: Path) -> None:
+    module = net("hex", "1x8")
+    file = networks.save(tmp_path / "net", module)
+    rewrite(file, lambda header: None)
+    assert networks.network_id(networks.load(file)) == networks.network_id(module)
+    content = bytearray(file.read_bytes())
+    content[-5] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match="is damaged: its checksum is not that of its weights"):
+        networks.load(file)
+
+
+@pytest.mark.parametrize(
+    "claim", ['{"kind": "resnet", "blocks": 20, "channels": 4096}', '{"kind": "mlp", "width": 65536}']
+)
+def test_a_claim_of_more_weights_than_there_are_is_refused_unbuilt(
+    claim: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty blocks of 4096 channels take 24 GB, which nobody may ask for with a file of some kilobytes."""
+    file = networks.save(tmp_path / "net", net("hex", "1x8"))
+
+    def boast(header: dict[str, Any]) -> None:
+        facts = json.loads(header["__metadata__"]["ramify"])
+        header["__metadata__"]["ramify"] = json.dumps({**facts, "network": json.loads(claim)})
+
+    def build(*_: Any, **__: Any) -> None:
+        raise AssertionError("the network has been built")
+
+    rewrite(file, boast)
+    monkeypatch.setattr(files, "make", build)
+    with pytest.raises(ValueError, match=r"does not fit hex.*: \S+ (has shape .*|is not there), and for this network"):
+        networks.load(file)
+
+
+def test_shapes_are_known_without_weights() -> None:
+    module = net("pyrat", "3x16")
+    wanted = {name: tuple(weight.shape) for name, weight in module.state_dict().items()}
+    assert shapes(game_of("pyrat"), module.config) == wanted
 
 
 def test_a_crash_leaves_the_old_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

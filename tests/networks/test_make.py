@@ -10,8 +10,8 @@ import torch
 
 import ramify as rf
 from ramify import networks
+from ramify.engine.batch import batch_of
 from ramify.networks import MLPConfig, ResNetConfig
-from ramify.search.batch import batch_of
 from tests.evaluators.helpers import some_states
 from tests.networks.helpers import GAMES, game_of, lively, net
 

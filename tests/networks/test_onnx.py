@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 
 import ramify as rf
 from ramify import networks
+from ramify.base.onnx_files import CHECKSUM
+from ramify.engine.batch import batch_of
 from ramify.evaluators import Network, Onnx
-from ramify.search.batch import batch_of
+from ramify.evaluators.onnx import with_weights
 from tests.evaluators.helpers import some_states
-from tests.networks.helpers import check_changes_of_weights, game_of, net
+from tests.networks.helpers import check_changes_of_weights, game_of, net, outcome
 
 missing = [package for package in ("onnxruntime", "onnx", "onnxscript") if find_spec(package) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"needs {', '.join(missing)}")
@@ -93,6 +96,70 @@ def test_files(tmp_path: Path) -> None:
             onnx.load_weights(bad)
     assert onnx.version == 0
     agree(onnx.evaluate(batch), Network(module, "cpu").evaluate(batch))
+
+
+def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
+    """A damaged model is refused in one sentence; where the byte means nothing, the answers are the same."""
+    module, batch = net("hex", "mlp:1x8"), batch_of(some_states(rf.make("hex", size=5), 3))
+    file = networks.export_onnx(tmp_path / "net.onnx", module)
+    whole, wanted, rng, refused = file.read_bytes(), Onnx(file).evaluate(batch), random.Random(0), 0
+    mark = whole.index(b"ramify.checksum")
+    places = [*range(mark - 4, mark + 90), *rng.sample(range(len(whole)), 200)]
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= rng.randrange(1, 256)
+        file.write_bytes(damaged)
+        found, complaint = outcome(lambda: Onnx(file).evaluate(batch))
+        if complaint:
+            refused += 1
+            assert complaint.startswith(f"{file} is damaged")
+            assert "\n" not in complaint
+        else:
+            assert mark - 4 <= place < mark + 17  # what says that there is a checksum
+            np.testing.assert_array_equal(found.logits, wanted.logits)
+    assert refused > 0.9 * len(places)
+    for damaged in (whole[:1000], b"", b"no model"):
+        with pytest.raises(ValueError, match="this model is damaged, or no ONNX model"):
+            Onnx(bytes(damaged))
+
+
+def test_a_model_that_claims_more_than_it_has_is_refused() -> None:
+    """6.4 GB of weights in a model of some hundred bytes, and weights in another file."""
+    from onnx import TensorProto, helper
+
+    for place in (TensorProto.DEFAULT, TensorProto.EXTERNAL):
+        weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[40_000, 40_000], data_location=place)
+        if place == TensorProto.DEFAULT:
+            weight.raw_data = bytes(64)
+        else:
+            weight.external_data.add(key="location", value="/etc/passwd")
+        nodes = [
+            helper.make_node("MatMul", ["observations", "w"], ["logits"]),
+            helper.make_node("ReduceSum", ["logits"], ["values"]),
+        ]
+        given = helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["rows", 40_000])
+        found = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("logits", "values")]
+        model = helper.make_model(helper.make_graph(nodes, "boast", [given], found, [weight]), ir_version=8)
+        with pytest.raises(ValueError, match="this model is damaged, or no ONNX model"):
+            Onnx(model.SerializeToString())
+
+
+def test_models_without_a_checksum_open() -> None:
+    """Those of others and of earlier versions; with other weights a model has another checksum."""
+    import onnx
+
+    module, other = net("hex", "mlp:1x8"), net("hex", "mlp:1x8", seed=1)
+    content = networks.onnx_bytes(module)
+    model = onnx.load_model_from_string(content)
+    kept = [entry for entry in model.metadata_props if entry.key != CHECKSUM]
+    assert len(kept) == len(model.metadata_props) - 1
+    del model.metadata_props[:]
+    model.metadata_props.extend(kept)
+    batch = batch_of(some_states(rf.make("hex", size=5), 3))
+    plain = Onnx(model.SerializeToString())
+    np.testing.assert_array_equal(plain.evaluate(batch).logits, Onnx(content).evaluate(batch).logits)
+    weights = {name: weight.numpy() for name, weight in other.state_dict().items()}
+    agree(Onnx(with_weights(content, weights)).evaluate(batch), Network(other, "cpu").evaluate(batch))
 
 
 def test_the_usual_evaluator_on_a_cpu() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.protocols.stones import BLACK, WHITE, Stones, Told, cell_name, read_cell
+from ramify.protocols.stones import BLACK, WHITE, ProtocolView, Stones, cell_name, read_cell
 
 
 class Model:
@@ -67,7 +67,7 @@ def test_games_with_swap_are_those_of_the_game(seed: int) -> None:
     game = rf.make("hex", size=size, swap=True)
     state, model, swapped, colour = game.initial_state(), Model(size), False, "black"
     while not state.is_over:
-        told = Told.of(state)
+        told = ProtocolView.of(state)
         assert told.swapped == swapped
         assert ("black", "white")[told.colour] == colour
         assert {cell: ("black", "white")[owner] for cell, owner in told.stones.stones.items()} == {
@@ -91,11 +91,11 @@ def test_games_with_swap_are_those_of_the_game(seed: int) -> None:
 
 def test_the_order_of_stones_is_a_possible_game() -> None:
     state = rf.make("hex", size=4, swap=True).state("a3 swap b1 d2 c4")
-    told = Told.of(state)
+    told = ProtocolView.of(state)
     colours = [colour for colour, _ in told.stones.history]
     assert colours == [BLACK, WHITE, BLACK, WHITE]
     assert cell_name(told.stones.history[-1][1], 4) == "d3"  # c4, mirrored
-    plain = Told.of(rf.make("hex", size=4).state("a3 b1 d2"))
+    plain = ProtocolView.of(rf.make("hex", size=4).state("a3 b1 d2"))
     assert [cell_name(cell, 4) for _, cell in plain.stones.history] == ["a3", "b1", "d2"]
 
 

@@ -31,18 +31,18 @@ def test_batches_of_one_size_make_the_same_games(name: str, params: dict[str, An
     pytest.importorskip("onnxruntime")
     game = rf.make(name, **params)
     evaluator = rf.evaluators.Onnx(rf.networks.make(game, "2x8"))
-    alone = games(evaluator, game, places=1, fixed_batches=4)
-    assert alone == games(evaluator, game, places=8, threads=2, fixed_batches=4)
+    alone = games(evaluator, game, parallel_games=1, fixed_batches=4)
+    assert alone == games(evaluator, game, parallel_games=8, threads=2, fixed_batches=4)
     assert len(alone) == 6
     with pytest.raises(ValueError, match="fixed_batches"):
-        player(evaluator, game, places=20, fixed_batches=4)
+        player(evaluator, game, parallel_games=20, fixed_batches=4)
 
 
 def test_new_weights_come_in_between_two_batches() -> None:
     game = rf.make("hex", size=4)
     old, new = rf.networks.make(game, "2x8"), rf.networks.make(game, "2x8", seed=1)
     evaluator = rf.evaluators.Network(old, "cpu")
-    play = player(evaluator, game, games=40, places=8, threads=2)
+    play = player(evaluator, game, games=40, parallel_games=8, threads=2)
     finished = 0
     for found in play:
         finished += len(found)
@@ -58,7 +58,7 @@ def test_a_cache_in_the_pool_changes_nothing_and_is_hit() -> None:
     network = rf.evaluators.Network(rf.networks.make(game, "1x8"), "cpu")
     cached = rf.evaluators.Cached(network, 10_000)
     np.testing.assert_equal(
-        games(network, game, places=1, fixed_batches=1), games(cached, game, places=1, fixed_batches=1)
+        games(network, game, parallel_games=1, fixed_batches=1), games(cached, game, parallel_games=1, fixed_batches=1)
     )
     assert cached.hit_rate > 0.2
 

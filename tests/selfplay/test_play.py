@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.search.policies import outcome_weights
+from ramify.engine.policies import outcome_weights
 from ramify.selfplay import GameRecord, PlayConfig, SelfPlay, decode
+from tests.engine.random_games import RandomGame
 from tests.reference.evaluators import HashEvaluator
-from tests.search.random_games import RandomGame
 
 GAMES: dict[str, dict[str, Any]] = {
     "hex": {"size": 4},
@@ -28,7 +28,7 @@ def make(name: str) -> Any:
 
 
 def play(
-    name: str, evaluator: Any = "hash", games: int = 8, places: int = 3, threads: int = 1, **more: Any
+    name: str, evaluator: Any = "hash", games: int = 8, parallel_games: int = 3, threads: int = 1, **more: Any
 ) -> list[GameRecord]:
     search = {"simulations": 24, "noise_fraction": 0.25, **more.pop("search", {})}
     settings = {"max_moves": 30, **more.pop("play", {})}
@@ -38,7 +38,7 @@ def play(
         rf.SearchConfig(**search),
         PlayConfig(**settings),
         games=games,
-        places=places,
+        parallel_games=parallel_games,
         threads=threads,
         seed=more.pop("seed", 5),
         **more,
@@ -52,11 +52,11 @@ def same(first: GameRecord, second: GameRecord) -> bool:
 
 @pytest.mark.parametrize("name", [*GAMES, "python"])
 def test_games_depend_on_seed_and_number_alone(name: str) -> None:
-    alone = play(name, places=1)
+    alone = play(name, parallel_games=1)
     assert [record.number for record in alone] == list(range(8))
     for places, threads in ((2, 1), (5, 2), (8, 3)):
-        assert all(map(same, alone, play(name, places=places, threads=threads)))
-    assert not all(map(same, alone, play(name, places=4, seed=6)))
+        assert all(map(same, alone, play(name, parallel_games=places, threads=threads)))
+    assert not all(map(same, alone, play(name, parallel_games=4, seed=6)))
     later = play(name, games=3, first=5)
     assert all(map(same, alone[5:], later))
 
@@ -65,8 +65,8 @@ def test_games_depend_on_seed_and_number_alone(name: str) -> None:
 @pytest.mark.parametrize("reuse", [False, True])
 def test_whatever_the_search(settings: dict[str, Any], reuse: bool) -> None:
     options: dict[str, Any] = {"search": settings, "play": {"reuse": reuse, "opening_moves": 3, "full_share": 0.5}}
-    alone = play("hex", places=1, **options)
-    assert all(map(same, alone, play("hex", places=6, threads=2, **options)))
+    alone = play("hex", parallel_games=1, **options)
+    assert all(map(same, alone, play("hex", parallel_games=6, threads=2, **options)))
     moves = [move for record in alone for move in record.moves]
     assert any(move.opening for move in moves)
     assert all((move.found is not None) == (move.full and not move.opening) for move in moves)
@@ -121,15 +121,15 @@ def test_a_record_holds_what_the_search_found() -> None:
 )
 def test_any_acting_policy(name: str, search: dict[str, Any], acting: str) -> None:
     options: dict[str, Any] = {"search": search, "play": {"acting": acting}, "games": 4}
-    alone = play(name, places=1, **options)
-    assert all(map(same, alone, play(name, places=4, threads=2, **options)))
+    alone = play(name, parallel_games=1, **options)
+    assert all(map(same, alone, play(name, parallel_games=4, threads=2, **options)))
     assert all(record.moves for record in alone)
 
 
 @pytest.mark.parametrize("evaluator", [None, rf.evaluators.Rollout(2)])
 def test_evaluators_of_the_core(evaluator: Any) -> None:
-    alone = play("hex", evaluator, places=1)
-    assert all(map(same, alone, play("hex", evaluator, places=5, threads=2)))
+    alone = play("hex", evaluator, parallel_games=1)
+    assert all(map(same, alone, play("hex", evaluator, parallel_games=5, threads=2)))
     assert len(alone) == 8
 
 
@@ -139,7 +139,7 @@ def test_resignation_spares_some_games() -> None:
             return rf.Evaluation(np.zeros((len(batch), 16), np.float32), np.full(len(batch), -1.0, np.float32))
 
     options: dict[str, Any] = {"resign_below": -0.2, "resign_moves": 1, "playthrough": 0.5}
-    records = play("hex", Gloomy(), games=60, places=20, play=options, search={"simulations": 1})
+    records = play("hex", Gloomy(), games=60, parallel_games=20, play=options, search={"simulations": 1})
     resigned = [record for record in records if record.resigned]
     assert 10 < len(resigned) < 50
     for record in resigned:
@@ -180,7 +180,9 @@ def test_answers_of_a_device_are_read_where_they_lie() -> None:
     class AtOnce(OnADevice):
         asynchronous = False
 
-    assert all(map(same, play("hex", AtOnce(), places=1), play("hex", OnADevice(), places=6, threads=2)))
+    assert all(
+        map(same, play("hex", AtOnce(), parallel_games=1), play("hex", OnADevice(), parallel_games=6, threads=2))
+    )
 
 
 class Breaking:
@@ -218,7 +220,9 @@ class Breaking:
     ],
 )
 def test_a_broken_evaluator_costs_only_games_in_play(how: str, error: type[Exception], text: str) -> None:
-    player = SelfPlay(make("hex"), Breaking(how), rf.SearchConfig(simulations=12), games=500, places=6, threads=2)
+    player = SelfPlay(
+        make("hex"), Breaking(how), rf.SearchConfig(simulations=12), games=500, parallel_games=6, threads=2
+    )
     finished: list[bytes] = []
 
     def play_on() -> None:
@@ -233,7 +237,7 @@ def test_a_broken_evaluator_costs_only_games_in_play(how: str, error: type[Excep
 
 
 def test_stop_finishes_what_is_in_play() -> None:
-    player = SelfPlay(make("hex"), HashEvaluator(4, True), rf.SearchConfig(simulations=8), places=6)
+    player = SelfPlay(make("hex"), HashEvaluator(4, True), rf.SearchConfig(simulations=8), parallel_games=6)
     finished: list[bytes] = []
     for found in player:
         finished.extend(found)

@@ -16,13 +16,14 @@ import pytest
 
 import ramify as rf
 from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, recover, run
-from ramify.selfplay.records import Journal, shards, write_shard
+from ramify.selfplay.journal import Journal
+from ramify.selfplay.records import shards, write_shard
 from ramify.selfplay.run import Progress, first_game, refuse_other_game, warn_of_other_settings
 
 
 def player(games: int | None = 12, **more: int) -> SelfPlay:
     return SelfPlay(
-        rf.make("tictactoe"), None, rf.SearchConfig(simulations=10), PlayConfig(), games=games, places=4, **more
+        rf.make("tictactoe"), None, rf.SearchConfig(simulations=10), PlayConfig(), games=games, parallel_games=4, **more
     )
 
 
@@ -84,7 +85,7 @@ def test_other_settings_in_one_folder_are_told(tmp_path: Path, caplog: pytest.Lo
         assert caplog.text == ""
         (tmp_path / "000009.games").write_bytes(b"RAMIFYGRxx")  # damaged: what came before it counts
         search, play = rf.SearchConfig(simulations=11), PlayConfig(temperature=0.5)
-        warn_of_other_settings(tmp_path, SelfPlay(rf.make("tictactoe"), None, search, play, games=1, places=1))
+        warn_of_other_settings(tmp_path, SelfPlay(rf.make("tictactoe"), None, search, play, games=1, parallel_games=1))
     for change in (
         "search.simulations 10, now 11",
         "play.temperature 1.0, now 0.5",
@@ -95,7 +96,7 @@ def test_other_settings_in_one_folder_are_told(tmp_path: Path, caplog: pytest.Lo
 
 def test_games_of_another_game_are_refused(tmp_path: Path) -> None:
     def hexes(size: int) -> SelfPlay:
-        return SelfPlay(rf.make("hex", size=size), None, rf.SearchConfig(simulations=4), games=1, places=1)
+        return SelfPlay(rf.make("hex", size=size), None, rf.SearchConfig(simulations=4), games=1, parallel_games=1)
 
     run(hexes(3), tmp_path)
     run(hexes(3), tmp_path)
@@ -146,7 +147,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the back
 from pathlib import Path
 import ramify as rf
 from ramify.selfplay import SelfPlay, run
-play = SelfPlay(rf.make("tictactoe"), None, rf.SearchConfig(simulations=4), places=16, first=int(sys.argv[2]))
+play = SelfPlay(rf.make("tictactoe"), None, rf.SearchConfig(simulations=4), parallel_games=16, first=int(sys.argv[2]))
 run(play, Path(sys.argv[1]), games_per_shard=8)
 """
 
@@ -189,7 +190,7 @@ def test_ctrl_c_and_errors_lose_no_finished_game(tmp_path: Path) -> None:
     for attempt in range(6):
         evaluator = Failing()
         evaluator.calls = attempt
-        play = SelfPlay(rf.make("tictactoe"), evaluator, rf.SearchConfig(simulations=5), places=32)
+        play = SelfPlay(rf.make("tictactoe"), evaluator, rf.SearchConfig(simulations=5), parallel_games=32)
         with pytest.raises((KeyboardInterrupt, MemoryError)):
             run(play, tmp_path / str(attempt), games_per_shard=7)
         saved = sum(len(games) for _, games in read_folder(tmp_path / str(attempt)))

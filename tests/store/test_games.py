@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ramify as rf
-from ramify.arena import Conditions, Limits, Memory, Openings, Progress, Tournament, match, round_robin
+from ramify.arena import Limits, MatchConfig, Memory, Openings, Progress, Tournament, match, round_robin
 from tests.arena.helpers import BrokenConfig, DiceConfig
 
 pytest.importorskip("sqlalchemy")
@@ -110,8 +110,8 @@ def test_four_processes_write_one_tournament(tmp_path: Path) -> None:
 def test_a_game_comes_back_as_it_was(tmp_path: Path, name: str, params: dict[str, object]) -> None:
     game, kept = rf.make(name, **params), Memory()
     players = [DiceConfig(), BrokenConfig(ply=2)]
-    conditions = Conditions(Openings("random:1"), seed=2**40, limits=Limits(max_moves=4))
-    games = match(game, players[0], players[1], 12, conditions=conditions, results=kept)
+    config = MatchConfig(Openings("random:1"), seed=2**40, limits=Limits(max_moves=4))
+    games = match(game, players[0], players[1], 12, config=config, results=kept)
     assert {played.reason for played in games} >= {"forfeit"}
     with Store(tmp_path / "games.db") as store:
         results = store.results()
@@ -120,16 +120,20 @@ def test_a_game_comes_back_as_it_was(tmp_path: Path, name: str, params: dict[str
             results.add(played)
             results.add(played)
     with Store(tmp_path / "games.db") as store:
-        assert store.results().find([played.key for played in games]) == {played.key: played for played in games}
-        assert store.results().find(["nothing"]) == {}
-        back = store.games(name, games[0].fixture.params)
+        results = store.results(forfeits=True)
+        assert results.find([played.key for played in games]) == {played.key: played for played in games}
+        assert results.find(["nothing"]) == {}
+        back = store.games(name, games[0].fixture.params, forfeits=True)
         assert back == games
         assert [played.key for played in back] == [played.key for played in games]
         assert [played.seconds for played in back] == [played.seconds for played in games]
         assert store.games("chess") == store.games(name, {}) == []
-        assert store.kinds_of_games() == [(name, dict(games[0].fixture.params), 12)]
+        ended = [played for played in games if not played.forfeited]
+        assert store.games(name) == ended
+        assert store.kinds_of_games() == [(name, dict(games[0].fixture.params), len(ended))]
         stored = store.players()[players[1].identity]
         assert (stored.kind, stored.label, stored.content) == ("test_broken", players[1].label, players[1].content())
+        assert stored.versions == players[1].versions()
 
 
 def test_a_game_of_nobody_is_refused(tmp_path: Path) -> None:

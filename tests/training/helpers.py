@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ TINY: dict[str, Any] = {
     "play": {"opening_moves": 2},
     "window": {"size": 300},
     "optimizer": {"warmup_steps": 3},
-    "loop": {"iterations": 3, "games": 12, "batch": 16, "places": 8, "reuse": 2, "device": "cpu", "overlap": False},
+    "loop": {
+        "iterations": 3,
+        "games": 12,
+        "batch": 16,
+        "parallel_games": 8,
+        "replay_ratio": 2,
+        "device": "cpu",
+        "overlap": False,
+    },
 }
 
 
@@ -37,5 +46,17 @@ def records(game: Any, search: rf.SearchConfig, games: int = 6, evaluator: Any =
     """Games of a search against itself."""
     chosen = rf.evaluators.Rollout() if evaluator is None else evaluator
     settings = PlayConfig(**{"temperature_end": 0.5, **play})
-    made = SelfPlay(game, chosen, search, settings, games=games, places=4)
+    made = SelfPlay(game, chosen, search, settings, games=games, parallel_games=4)
     return [decode(record) for lot in made for record in lot]
+
+
+def as_before(folder: Path) -> None:
+    """Make a run look as those did that had no marker and no checksums."""
+    (folder / "ramify-run.json").unlink()
+    for file in folder.glob("*/*/progress.json"):
+        kept = ("overlap", "taken", "unreported", "files", "checksum")
+        progress = {name: value for name, value in json.loads(file.read_text()).items() if name not in kept}
+        file.write_text(json.dumps(progress, indent=2, sort_keys=True))
+    for file in (folder / "config.yaml", *folder.glob("*/*/config.yaml")):
+        lines = file.read_text().splitlines(keepends=True)
+        file.write_text("".join(line for line in lines if "keep_games" not in line))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import random
 import shutil
+import sys
 
 import pytest
+import torch
 
-from ramify.training import DamagedCheckpoint, checkpoints, read_checkpoint, read_progress, train
+from ramify.training import DamagedCheckpoint, checkpoints, read_checkpoint, read_metrics, read_progress, train
 from tests.training.helpers import losses, tiny
 
 
@@ -61,7 +66,7 @@ def test_a_damaged_checkpoint_in_the_middle_of_an_iteration(unbroken, tmp_path, 
             stopped.append(True)
             raise KeyboardInterrupt
 
-    config = tiny(loop__reuse=8)
+    config = tiny(loop__replay_ratio=8)
     with pytest.raises(KeyboardInterrupt):
         train(config, tmp_path, show=stop)
     [newest] = checkpoints(tmp_path / "partial")
@@ -85,3 +90,71 @@ def test_a_run_without_a_checkpoint_that_can_be_read_says_so(unbroken, tmp_path)
     shutil.rmtree(folder / "checkpoints")  # as it says
     train(tiny(), folder)
     assert losses(folder) == losses(unbroken)
+
+
+@pytest.mark.parametrize("name", ["learner.safetensors", "network.safetensors", "progress.json"])
+def test_a_flipped_bit_is_noticed(unbroken, tmp_path, name):
+    path = shutil.copytree(unbroken / "checkpoints" / "000003", tmp_path / "000003")
+    whole, (tensors, said) = (path / name).read_bytes(), read_checkpoint(path)
+    rng = random.Random(0)
+    for _ in range(150):
+        data = bytearray(whole)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        (path / name).write_bytes(data)
+        try:
+            again, progress = read_checkpoint(path)
+        except DamagedCheckpoint:
+            continue
+        # White space between the entries of a JSON text means nothing.
+        assert name == "progress.json"
+        assert progress == said
+        assert all(torch.equal(again[key], tensor) for key, tensor in tensors.items())
+
+
+def test_a_run_goes_on_from_the_checkpoint_before_one_with_a_flipped_bit(unbroken, tmp_path, caplog):
+    folder = shutil.copytree(unbroken, tmp_path / "run")
+    for _ in range(2):  # the second time under another name: nothing is deleted
+        file = folder / "checkpoints" / "000003" / "learner.safetensors"
+        data = bytearray(file.read_bytes())
+        data[-5] ^= 1
+        file.write_bytes(data)
+        train(tiny(), folder)
+        assert "the checksum of learner.safetensors is wrong" in caplog.text
+        assert losses(folder) == losses(unbroken)
+    names = sorted(path.name for path in (folder / "checkpoints").iterdir())
+    assert names[-3:] == ["000003", "000003.damaged", "000003.damaged-2"]
+
+
+@pytest.mark.parametrize("bit", [1, 128], ids=["another letter", "no text"])
+def test_a_flipped_bit_in_the_figures_costs_one_line(unbroken, tmp_path, caplog, bit):
+    folder = shutil.copytree(unbroken, tmp_path / "run")
+    file = folder / "metrics.jsonl"
+    data, lines = bytearray(file.read_bytes()), len(list(read_metrics(file)))
+    data[2] ^= bit  # in the name "kind" of the first line
+    file.write_bytes(data)
+    assert len(list(read_metrics(file))) == lines - 1
+    assert "metrics.jsonl: line 1 is damaged and left out" in caplog.text
+    train(tiny(loop__iterations=4), folder)
+    assert sum(line["kind"] == "iteration" for line in read_metrics(file)) == 4
+
+
+def test_half_a_last_line_is_no_damage(unbroken, tmp_path, caplog):
+    file = tmp_path / "metrics.jsonl"
+    file.write_bytes((unbroken / "metrics.jsonl").read_bytes()[:-7])
+    assert len(list(read_metrics(file))) == len(list(read_metrics(unbroken / "metrics.jsonl"))) - 1
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"), [(errno.ENOSPC, "is full: make room on it"), (errno.EROFS, "can only be read now")]
+)
+def test_a_disk_that_fails_is_told_in_a_sentence(run, tmp_path, monkeypatch, number, sentence):
+    def failing(*_):
+        raise OSError(number, os.strerror(number))
+
+    words = ("hex-5", "network=1x8", "loop.games=2", "loop.rollout_simulations=2", "loop.iterations=1", "--folder", "r")
+    monkeypatch.setattr(sys.modules["ramify.training.checkpoints"], "sync", failing)
+    code, _, err = run("train", *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"ramify: the disk of r {sentence}" in err
+    assert not list((tmp_path / "r" / "checkpoints").iterdir())  # what was half written takes no room

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramify.search.settings import SettingsError
+from ramify.base.settings import SettingsError
 from ramify.training import TrainConfig, as_yaml, load_config, presets
 from ramify.training.config import WindowConfig
 from tests.training.helpers import tiny

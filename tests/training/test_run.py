@@ -93,13 +93,13 @@ def test_the_same_seed_gives_the_same_run(unbroken, tmp_path):
 def test_ctrl_c_loses_nothing(unbroken, tmp_path, when, request):
     breaker = Breaker(when)
     with pytest.raises(KeyboardInterrupt):
-        train(tiny(loop__reuse=8), tmp_path, show=breaker)
+        train(tiny(loop__replay_ratio=8), tmp_path, show=breaker)
     assert breaker.done
     within = json.loads((latest(tmp_path / "partial") / "progress.json").read_text())["steps_in_iteration"]
     assert (within > 0) == ("while training" in request.node.name)
-    train(tiny(loop__reuse=8), tmp_path)
+    train(tiny(loop__replay_ratio=8), tmp_path)
     whole = tmp_path / "whole"
-    train(tiny(loop__reuse=8), whole)
+    train(tiny(loop__replay_ratio=8), whole)
     told = [[set(line) for line in read_metrics(run / "metrics.jsonl", "iteration")] for run in (tmp_path, whole)]
     assert told[0] == told[1]
     assert {"positions_per_s", "evaluations_per_s", "evaluator_busy"} <= set.intersection(*told[0])
@@ -205,7 +205,7 @@ def test_a_run_that_goes_on_shows_where_it_is(unbroken, tmp_path):
 
 def test_no_more_than_all_of_a_run_is_over(tmp_path):
     seen = []
-    config = tiny(loop__iterations=100, loop__max_seconds=0.2, loop__reuse=40)
+    config = tiny(loop__iterations=100, loop__max_seconds=0.2, loop__replay_ratio=40)
     train(config, tmp_path, show=lambda status: seen.append(status.done))
     assert seen[0] < 1
     assert max(seen) == seen[-1] == 1.0
@@ -231,7 +231,7 @@ def test_damaged_shards_are_left_out(tmp_path, caplog):
 
 
 def test_games_that_are_gone_are_told(tmp_path, caplog):
-    config = tiny(loop__reuse=8)
+    config = tiny(loop__replay_ratio=8)
     train(config.replace(loop={**config.loop.model_dump(), "iterations": 1}), tmp_path)
     with pytest.raises(KeyboardInterrupt):
         train(config, tmp_path, show=Breaker(lambda status: status.phase == "training" and status.share > 0))
@@ -258,7 +258,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_kill_at_random_points_and_go_on(tmp_path):
     """kill -9, again and again: the run becomes what it would have been, game for game and loss for loss."""
-    config = tiny(loop__exact=True, loop__iterations=3, loop__reuse=20, loop__games=24, search__simulations=30)
+    config = tiny(loop__exact=True, loop__iterations=3, loop__replay_ratio=20, loop__games=24, search__simulations=30)
     (tmp_path / "config.yaml").write_text(as_yaml(config))
     (tmp_path / "program.py").write_text(PROGRAM)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -326,15 +326,19 @@ def test_overlapping_runs_play_and_train_at_once(tmp_path):
 
 
 def test_a_player_that_fails_is_heard_of(tmp_path):
+    training = Training(tiny(), tmp_path)
+    training.begin()
+    training.metrics.close()
     (tmp_path / "games").write_text("in the way")
-    with pytest.raises(RuntimeError, match=r"self-play has failed: FileNotFoundError"):
+    with pytest.raises(RuntimeError, match=r"self-play has failed: \w*Error: .*games"):
         train(tiny(loop__overlap=True), tmp_path)
 
 
-def test_torch_threads_are_as_asked_for(tmp_path):
+def test_torch_threads_stay_as_they_are(tmp_path):
     before = torch.get_num_threads()
+    torch.set_num_threads(3)
     try:
-        train(tiny(loop__iterations=1, loop__threads=1), tmp_path)
-        assert torch.get_num_threads() == 1
+        train(tiny(loop__iterations=1, loop__threads=2), tmp_path)
+        assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.search.policies import outcome_weights
+from ramify.engine.policies import outcome_weights
 from ramify.training import TargetConfig, make_samples
-from ramify.training.samples import replay
+from ramify.training.samples import replay, value_targets
 from tests.training.helpers import records
 
 SEARCH = rf.SearchConfig(simulations=12)
@@ -139,3 +141,54 @@ def test_surprise_is_the_divergence_from_the_prior():
     told = share > 0
     wanted = (share[told] * np.log(share[told] / move.found.priors[move.acting[0]][told])).sum()
     assert made.surprise[0] == pytest.approx(wanted, rel=1e-4)
+
+
+CUT = rf.make("pyrat", width=5, height=5, cheese=9, max_turns=40)
+
+
+def made_by_hand(values, recorded, cut):
+    """A game of PyRat, 5x5 with 9 pieces of cheese, with so many turns and these roots."""
+    record = records(CUT, SEARCH, 1, max_moves=len(values))[0]
+    moves = [
+        replace(move, found=replace(move.found, value=np.array(value, np.float32)) if there else None)
+        for move, value, there in zip(record.moves, values, recorded, strict=True)
+    ]
+    return replace(record, moves=moves, cut=cut)
+
+
+def test_a_cut_game_does_not_count_the_last_rewards_twice():
+    """Computed by hand: 1 was won before the last search, which expects 2.05 more, of which 1 was won right then."""
+    rewards = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 0.5], [0.0, 0.5]])
+    roots = [[3.2, 0.1], [3.0, 0.2], [2.05, 1.5], [9.0, 9.0]]
+    game = made_by_hand(roots, [True, True, True, False], cut=True)  # the last move was of a fast search
+    values = value_targets(game, rewards, TargetConfig(), 1.0)
+    assert values[:3] == pytest.approx(np.array([[3.05, 1.5], [3.05, 1.5], [2.05, 1.5]]))
+    assert value_targets(game, rewards, TargetConfig(), 0.5)[:3] == pytest.approx(
+        np.array([[0.5 * (1 + 0.5 * 2.05), 0.25 * 1.5], [1 + 0.5 * 2.05, 0.5 * 1.5], [2.05, 1.5]])
+    )
+    ended = value_targets(replace(game, cut=False), rewards, TargetConfig(), 1.0)
+    assert ended == pytest.approx(np.array([[2, 1], [2, 1], [1, 1], [0, 0.5]]))
+
+
+@pytest.mark.parametrize("full_share", [1.0, 0.4])
+def test_values_of_cut_games_against_a_plain_computation(full_share):
+    """Sums of lists, from the first position on: no recursion from the end."""
+    search = SEARCH.replace(discount=0.9, fast_simulations=4)
+    games = [game for game in records(CUT, search, 12, max_moves=7, full_share=full_share) if game.cut]
+    assert sum(sum(move.found is not None for move in game.moves) > 1 for game in games) > 5
+    won = 0.0
+    for record in games:
+        steps = [(move, rewards) for _, move, rewards, _ in walk(CUT, record)]
+        searched = [number for number, (move, _) in enumerate(steps) if move.found is not None]
+        wanted = []
+        for start in searched:
+            last = searched[-1]
+            total = [0.9 ** (last - start) * float(value) for value in steps[last][0].found.value]
+            for number in range(start, last):
+                for player in (0, 1):
+                    total[player] += 0.9 ** (number - start) * float(steps[number][1][player])
+            wanted.append(total)
+        won += sum(float(rewards.sum()) for _, rewards in steps[searched[-1] :]) if searched else 0.0
+        made = make_samples(CUT, [record], search, TargetConfig(), 2, owners=False)
+        assert made.values == pytest.approx(np.array(wanted, np.float32).reshape(-1, 2), abs=1e-5)
+    assert won > 0  # there were rewards that had been counted twice

@@ -19,7 +19,8 @@ import numpy as np
 import ramify as rf
 from ramify.arena import match
 from ramify.selfplay import DamagedShard, PlayConfig, SelfPlay, decode, read_folder, read_shard, recover, write_shard
-from ramify.selfplay.records import Journal, read_header
+from ramify.selfplay.journal import Journal
+from ramify.selfplay.records import read_header
 from tools.fuzz.case import Violation, expect, target
 
 DEAD = 2**22 + 1  # no process has this number
@@ -89,7 +90,12 @@ def read(function: Callable[[], Any], allowed: tuple[type[Exception], ...], name
 @cache
 def records() -> list[bytes]:
     play = SelfPlay(
-        rf.make("tictactoe"), rf.evaluators.Rollout(), rf.SearchConfig(simulations=8), PlayConfig(), games=6, places=3
+        rf.make("tictactoe"),
+        rf.evaluators.Rollout(),
+        rf.SearchConfig(simulations=8),
+        PlayConfig(),
+        games=6,
+        parallel_games=3,
     )
     return sorted((record for lot in play for record in lot), key=lambda record: decode(record).number)
 
@@ -140,7 +146,7 @@ def network_folder() -> Path:
     rf.networks.save(folder / "net", network)
     progress = {"iteration": 1, "steps": 10, "steps_in_iteration": 10, "seconds": 1.0, "judged": 1}
     tensors = {name: weight.detach().clone() for name, weight in network.state_dict().items()}
-    write_checkpoint(folder / "checkpoints", 1, network, tensors, progress, {}, 3)
+    write_checkpoint(folder / "checkpoints", 1, network, tensors, progress, "game: tictactoe\n", 3)
     return folder
 
 

@@ -23,7 +23,7 @@ game: tictactoe
 network: mlp:1x16
 search: {simulations: 8, noise_fraction: 0.25}
 window: {size: 300}
-loop: {iterations: 4, games: 24, batch: 16, places: 8, reuse: 8, device: cpu, overlap: %s}
+loop: {iterations: 4, games: 24, batch: 16, parallel_games: 8, replay_ratio: 8, device: cpu, overlap: %s}
 """
 
 
@@ -83,7 +83,18 @@ def numbers(folder: Path, beside: Path) -> list[int]:
 def selfplay(rng: random.Random, folder: Path) -> None:
     """No finished game is lost, none is there twice."""
     games = folder / "games"
-    command = [*RAMIFY, "selfplay", "tictactoe", str(games), "--games", "300", "--simulations", "30", "--places", "16"]
+    command = [
+        *RAMIFY,
+        "selfplay",
+        "tictactoe",
+        str(games),
+        "--games",
+        "300",
+        "--simulations",
+        "30",
+        "--parallel-games",
+        "16",
+    ]
     kept: set[int] = set()
     for _ in range(rng.randint(1, KILLS)):
         interrupt(rng, command, folder)

@@ -10,12 +10,12 @@ import numpy as np
 from pydantic.fields import FieldInfo
 
 import ramify as rf
-from ramify.search.settings import Settings
+from ramify.base.settings import Settings
 from ramify.selfplay import PlayConfig, SelfPlay, decode
-from tests.search.helpers import HashEvaluator
-from tests.search.positions import GAMES, SIMULTANEOUS, walk
-from tests.search.test_latent import RulesModel
-from tests.search.tiny_games import Carousel, Paths
+from tests.engine.helpers import HashEvaluator
+from tests.engine.positions import GAMES, SIMULTANEOUS, walk
+from tests.engine.test_latent import RulesModel
+from tests.engine.tiny_games import Carousel, Paths
 from tools.fuzz.case import expect, target
 
 WHOLE = (-1, 0, 1, 2, 3, 64, 255, 65535, 65536, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63, 2**64, 10**30)
@@ -121,7 +121,7 @@ def selfplay(rng: random.Random, _: Path) -> None:
             rf.SearchConfig(**search),
             PlayConfig(**play),
             games=3,
-            places=rng.choice([1, 2, 5]),
+            parallel_games=rng.choice([1, 2, 5]),
             seed=rng.randrange(100),
         )
         records = [decode(record) for lot in games for record in lot]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import ramify as rf
-from tests.search.positions import GAMES as NATIVE
-from tests.search.tiny_games import Carousel, Paths
+from tests.engine.positions import GAMES as NATIVE
+from tests.engine.tiny_games import Carousel, Paths
 from tools.fuzz.case import expect, target
 
 FENS = (

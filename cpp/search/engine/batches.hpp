@@ -23,7 +23,7 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
     if (arrival == Arrival::kCollision) {
       // The visit stays on the path until the batch is collected, so that the next descent looks elsewhere.
       ++worker.stats.collisions;
-      worker.collided.push_back(worker.path);
+      keep_collision(worker);
       if (worker.path.empty() || ++collided > leaves) break;
       continue;
     }
@@ -39,17 +39,27 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
   return static_cast<int>(worker.num_leaves) - before;
 }
 
+// As much as memory allows: what was collected before it ran out stays.
+template <class D>
+void Search<D>::collect_safely(Worker& worker, int leaves, std::int64_t simulations) {
+  try {
+    collect_worker(worker, leaves, simulations);
+  } catch (const std::bad_alloc& error) {
+    stop_growing(error);
+  }
+}
+
 template <class D>
 int Search<D>::collect(int leaves, std::int64_t simulations) {
   const auto root_visits = static_cast<double>(graph_.node(root_).visits);
-  leaves = std::max(1, std::min(leaves, static_cast<int>(settings_.max_in_flight * root_visits)));
+  leaves = std::max(1, static_cast<int>(std::min<double>(leaves, settings_.max_in_flight * root_visits)));
   const int threads = std::min<int>({settings_.threads, leaves, static_cast<int>(std::min<std::int64_t>(simulations, 1 << 20))});
   if (threads <= 1) {
-    collect_worker(*workers_[0], leaves, simulations);
+    collect_safely(*workers_[0], leaves, simulations);
   } else {
     in_all_threads([&](Worker& worker) {
       if (worker.index >= threads) return;
-      collect_worker(worker, (leaves + worker.index) / threads, (simulations + worker.index) / threads);
+      collect_safely(worker, (leaves + worker.index) / threads, (simulations + worker.index) / threads);
     });
   }
   cancel_collisions();
@@ -95,31 +105,40 @@ void Search<D>::write(const BatchView& batch, int row) {
 }
 
 template <class D>
+void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row) {
+  const auto actions = static_cast<std::size_t>(num_actions()), r = static_cast<std::size_t>(row);
+  float values[2];
+  if (evaluation.per_player) {
+    fill_priors(worker, leaf, evaluation.logits.from(2 * r * actions), actions, row);
+    values[0] = evaluation.values[2 * r], values[1] = evaluation.values[2 * r + 1];
+  } else {
+    fill_priors(worker, leaf, evaluation.logits.from(r * actions), 0, row);
+    const bool second = graph_.node(leaf.node).acting == kSecond;
+    values[second] = evaluation.values[r], values[!second] = -evaluation.values[r];
+  }
+  check_values(values, row);
+  if constexpr (D::kLatent)
+    if (!leaf.path.empty()) {
+      const float* rewards = evaluation.rewards + 2 * r;
+      if (!std::isfinite(rewards[0]) || !std::isfinite(rewards[1]))
+        throw EvaluatorError("row " + std::to_string(row) + ": a reward is not finite");
+      Node& parent = graph_.node(leaf.path.back().node);
+      NodeLock lock(parent, threaded());
+      graph_.set_reward(worker.index, parent, leaf.path.back().edge, {rewards[0], rewards[1]});
+    }
+  finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);
+}
+
+template <class D>
 void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, int row) {
-  const auto actions = static_cast<std::size_t>(num_actions());
   for (std::size_t i = 0; i < worker.num_leaves; ++i, ++row) {
     const Leaf& leaf = worker.leaves[i];
-    const auto r = static_cast<std::size_t>(row);
-    float values[2];
-    if (evaluation.per_player) {
-      fill_priors(worker, leaf, evaluation.logits.from(2 * r * actions), actions, row);
-      values[0] = evaluation.values[2 * r], values[1] = evaluation.values[2 * r + 1];
-    } else {
-      fill_priors(worker, leaf, evaluation.logits.from(r * actions), 0, row);
-      const bool second = graph_.node(leaf.node).acting == kSecond;
-      values[second] = evaluation.values[r], values[!second] = -evaluation.values[r];
+    try {
+      absorb_leaf(worker, leaf, evaluation, row);
+    } catch (const std::bad_alloc& error) {  // this leaf is lost, what was found is not
+      stop_growing(error);
+      abandon(leaf.path, leaf.node);
     }
-    check_values(values, row);
-    if constexpr (D::kLatent)
-      if (!leaf.path.empty()) {
-        const float* rewards = evaluation.rewards + 2 * r;
-        if (!std::isfinite(rewards[0]) || !std::isfinite(rewards[1]))
-          throw EvaluatorError("row " + std::to_string(row) + ": a reward is not finite");
-        Node& parent = graph_.node(leaf.path.back().node);
-        NodeLock lock(parent, threaded());
-        graph_.set_reward(worker.index, parent, leaf.path.back().edge, {rewards[0], rewards[1]});
-      }
-    finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);
     ++worker.absorbed;  // what a later failure in this batch leaves alone
   }
 }
@@ -145,11 +164,10 @@ void Search<D>::absorb(const EvaluationView& evaluation, int row) {
 template <class D>
 void Search<D>::cancel() {
   cancel_collisions();  // there are some only if collecting failed half-way
+  cancel_paused();
   for (auto& worker : workers_) {
-    for (std::size_t i = worker->absorbed; i < worker->num_leaves; ++i) {
-      cancel_path(worker->leaves[i].path);
-      store(graph_.node(worker->leaves[i].node).status, Status::kNew);
-    }
+    for (std::size_t i = worker->absorbed; i < worker->num_leaves; ++i)
+      abandon(worker->leaves[i].path, worker->leaves[i].node);
     worker->num_leaves = worker->absorbed = 0;
   }
 }

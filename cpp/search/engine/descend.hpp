@@ -39,10 +39,9 @@ RAMIFY_HOT std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
   Ranges ranges;
   set_ranges(worker.cursor, ranges);
   const Pick pick = pick_edge(worker, node, ranges);
-  if (graph_.full() && (pick.edge == kUntried || !(graph_.edges(node).child[pick.edge] & ~kPending)))
+  if (graph_.full() && (pick.edge == kUntried || !leads_on(graph_, graph_.edges(node), pick.edge)))
     return select_known(graph_, settings_, node, ranges);
   if (pick.edge != kUntried) return pick.edge;
-  if (!node.joint() && pick.pair != node.opened) graph_.bring_forward(node, pick.pair);
   return graph_.open(worker.index, node, pick.pair, pick.fpu);
 }
 
@@ -108,7 +107,10 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
   if (known) return known;  // another thread was faster
   bool found = false;
   Stakes stakes;
-  if (settings_.solver) stakes = dynamics_.stakes(worker.cursor);
+  if (settings_.solver) {
+    check_zero_sum(rewards);
+    stakes = dynamics_.stakes(worker.cursor);
+  }
   const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found, [&](Node& fresh) {
     if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount);
   });
@@ -122,6 +124,16 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
   graph_.edges(node).child[edge] = child | (ready ? 0 : kPending);
   return child;
+}
+
+// With a discount, what one player wins is what the other loses only if that holds at every turn: proofs rely on it.
+template <class D>
+void Search<D>::check_zero_sum(const Rewards& rewards) const {
+  if (!zero_sum_ || settings_.discount == 1.0) return;
+  const float sum = rewards[0] + rewards[1], size = std::fabs(rewards[0]) + std::fabs(rewards[1]);
+  if (std::fabs(sum) > 1e-6f * (1.0f + size))
+    throw InvalidInput("the game promises zero_sum and pays " + std::to_string(rewards[0]) + " and " +
+                       std::to_string(rewards[1]) + " in one turn: with a discount the solver needs turns that sum to 0");
 }
 
 template <class D>
@@ -142,7 +154,10 @@ void Search<D>::hand_out(Worker& worker, std::int64_t wanted) {
   worker.path.clear();
   NodeLock lock(root, threaded());
   const double room = std::min(kMost, settings_.max_in_flight * root.visits / settings_.threads);
-  for (std::int64_t left = std::min(wanted, static_cast<std::int64_t>(room)); left > 0; --left) {
+  const std::int64_t most = std::min(wanted, static_cast<std::int64_t>(room));
+  worker.handed.reserve(static_cast<std::size_t>(most));  // a turn that was taken must not get lost
+  worker.news.reserve(static_cast<std::size_t>(most));
+  for (std::int64_t left = most; left > 0; --left) {
     const Turn turn = take_turn(worker, root);
     if (turn.edge == kUntried) break;
     worker.handed.push_back(turn);
@@ -168,6 +183,7 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
   if constexpr (D::kLatent) worker.cursor.slot = static_cast<std::int32_t>(graph_.node(root_).key);
   while (true) {
     Node& node = graph_.node(worker.node);
+    if (worker.path.size() == worker.path.capacity()) worker.path.reserve(2 * worker.path.size() + 16);  // or a turn gets lost
     Turn turn;
     if (worker.path.empty() && !worker.handed.empty()) {
       turn = worker.handed.back();
@@ -196,22 +212,46 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
 }
 
 // A descent whose leaf, if it found one, is ready for its evaluation. A game written in Python may raise anywhere in
-// between: then the descent is undone.
+// between: then the descent is undone. Where memory ends, the graph stops growing and is searched on along what there is.
 template <class D>
 typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker) {
-  bool claimed = false;
-  try {
-    Arrival arrival;
-    do arrival = descend(worker);  // once more if another thread took the last room: from now on along what there is
-    while (arrival == Arrival::kNoRoom);
-    claimed = arrival == Arrival::kLeaf;
-    if (claimed) prepare(worker, graph_.node(worker.node));
-    return arrival;
-  } catch (...) {
-    cancel_path(worker.path);
-    if (claimed) store(graph_.node(worker.node).status, Status::kNew);
-    throw;
+  for (bool retried = false;;) {
+    bool claimed = false;
+    try {
+      const Arrival arrival = descend(worker);
+      if (arrival == Arrival::kNoRoom) continue;  // another thread took the last room
+      claimed = arrival == Arrival::kLeaf;
+      if (claimed) prepare(worker, graph_.node(worker.node));
+      return arrival;
+    } catch (const std::bad_alloc& error) {
+      abandon(worker.path, claimed ? worker.node : 0);
+      worker.path.clear();
+      stop_growing(error);
+      if (std::exchange(retried, true)) {  // not even for a descent: it counts, or a run would never end
+        ++worker.stats.full;
+        return Arrival::kDone;
+      }
+    } catch (...) {
+      abandon(worker.path, claimed ? worker.node : 0);
+      throw;
+    }
   }
+}
+
+// Undoes a descent: its visits, and its claim on a leaf (0: none) unless that is evaluated already.
+template <class D>
+void Search<D>::abandon(const std::vector<Step>& path, NodeId leaf) {
+  cancel_path(path);
+  if (!leaf) return;
+  Status expected = Status::kInFlight, desired = Status::kNew;
+  __atomic_compare_exchange(&graph_.node(leaf).status, &expected, &desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+// Memory has run out: what was found stays, and the graph as it is. Raises the error if nothing was found yet.
+template <class D>
+void Search<D>::stop_growing(const std::bad_alloc& error) {
+  if (load(graph_.node(root_).status) != Status::kReady) throw;
+  graph_.stop_growing(error);
 }
 
 // Steps into a child; `stop` says that the descent ends there.
@@ -258,15 +298,14 @@ void Search<D>::prepare(Worker& worker, Node& node) {
     worker.cursor = dynamics_.transform(worker.cursor, worker.symmetry);
     worker.symmetry = 0;
   }
-  node.acting = dynamics_.acting(worker.cursor);
+  const Acting acting = dynamics_.acting(worker.cursor);
+  int counts[2] = {1, 1};
   Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
   for (int p = 0; p < 2; ++p) {
-    int count = 1;
-    if (acts(node.acting, p)) count = dynamics_.outcomes(worker.cursor, p, lists[p], nullptr);
-    if (count <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
-    node.outcomes[p] = static_cast<std::uint16_t>(count);
+    if (acts(acting, p)) counts[p] = dynamics_.outcomes(worker.cursor, p, lists[p], nullptr);
+    if (counts[p] <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
   }
-  if (!node.words) graph_.give_words(worker.index, node);
+  shape(worker, node, acting, counts);
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
     std::uint32_t* words = graph_.words(node, p);
@@ -274,13 +313,46 @@ void Search<D>::prepare(Worker& worker, Node& node) {
   }
 }
 
+// Room for a node's outcomes. It may have some of an earlier attempt, which failed before its evaluation; nothing says
+// that the game had the same outcomes then.
+template <class D>
+void Search<D>::shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]) {
+  const std::uint32_t room = node.words ? word_count(node) : 0;
+  const bool mixed = mixes(settings_);
+  node.acting = acting;
+  for (int p = 0; p < 2; ++p) node.outcomes[p] = static_cast<std::uint16_t>(counts[p]);
+  node.opened = 0;
+  if (word_count(node) > room) {
+    node.words = 0;
+    if (mixed) graph_.mixing(node).block = 0;
+    graph_.give_words(worker.index, node);
+  }
+  if (mixed && node.joint() && !graph_.mixing(node).block) graph_.give_strategies(worker.index, node);
+}
+
 template <class D>
 void Search<D>::keep_leaf(Worker& worker) {
-  if (worker.num_leaves == worker.leaves.size()) worker.leaves.push_back({worker.cursor, 0, {}});
-  Leaf& leaf = worker.leaves[worker.num_leaves++];
-  leaf.cursor = worker.cursor;
-  leaf.node = worker.node;
-  leaf.path = worker.path;
+  try {
+    if (worker.num_leaves == worker.leaves.size()) worker.leaves.push_back({worker.cursor, 0, {}});
+    Leaf& leaf = worker.leaves[worker.num_leaves];
+    leaf.cursor = worker.cursor;
+    leaf.node = worker.node;
+    leaf.path = worker.path;
+  } catch (...) {  // the copy of a game written in Python may raise
+    abandon(worker.path, worker.node);
+    throw;
+  }
+  ++worker.num_leaves;
+}
+
+template <class D>
+void Search<D>::keep_collision(Worker& worker) {
+  try {
+    worker.collided.push_back(worker.path);
+  } catch (...) {
+    cancel_path(worker.path);
+    throw;
+  }
 }
 
 }  // namespace ramify

@@ -73,6 +73,7 @@ void Search<D>::look_ahead(Worker& worker, const Cursor& cursor, Node& node) {
     Cursor next = cursor;
     const Rewards rewards = dynamics_.apply(next, joint);
     if (dynamics_.acting(next) != kOver) continue;
+    check_zero_sum(rewards);
     const bool wins = rewards[static_cast<std::size_t>(player)] >= graph_.proof(node).most[player];
     if (wins) last.clear();
     last.emplace_back(words[i], rewards);
@@ -80,11 +81,16 @@ void Search<D>::look_ahead(Worker& worker, const Cursor& cursor, Node& node) {
   }
   constexpr float kNothing[2] = {0.0f, 0.0f};
   for (const auto& [word, rewards] : last) {
-    graph_.bring_forward(node, static_cast<std::uint32_t>(std::find(words, words + node.outcomes[player], word) - words));
-    const std::uint32_t edge = graph_.open(worker.index, node, 0, kNothing);
-    graph_.set_reward(worker.index, node, edge, rewards);
-    graph_.edges(node).child[edge] = graph_.terminal();
-    update_edge(graph_, settings_, graph_.edges(node), edge);
+    const auto place = static_cast<std::uint32_t>(std::find(words, words + node.outcomes[player], word) - words);
+    try {
+      const std::uint32_t edge = graph_.open(worker.index, node, place, kNothing);
+      graph_.set_reward(worker.index, node, edge, rewards);
+      graph_.edges(node).child[edge] = graph_.terminal();
+      update_edge(graph_, settings_, graph_.edges(node), edge);
+    } catch (const std::bad_alloc& error) {  // visits may find it yet
+      graph_.stop_growing(error);
+      break;
+    }
   }
   update_proof(graph_, settings_, node, zero_sum_);
 }
@@ -99,7 +105,6 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
     node.evaluation[p] = values[p];
     store(node.value[p], settings_.solver ? clip(graph_.proof(node), p, values[p]) : values[p]);
   }
-  if (mixes(settings_) && node.joint() && !graph_.mixing(node).block) graph_.give_strategies(worker.index, node);
   graph_.settle_next(node);
   if (id == root_) {
     if (!root_priors_.known()) root_priors_ = read_priors(graph_, node);

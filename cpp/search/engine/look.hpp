@@ -11,6 +11,7 @@ SearchStats Search<D>::stats() const {
   for (const auto& worker : workers_) total.add(worker->stats);
   total.nodes = graph_.count();
   total.bytes = graph_.bytes();
+  total.full_reason = graph_.full_reason();
   return total;
 }
 
@@ -55,34 +56,46 @@ Report Search<D>::report(std::span<const Joint> path) const {
   return made;
 }
 
-// Mean squares of nodes, found once each: mean of (reward + discount * what came of the child)^2 over visits.
+// Mean squares of nodes, found once each: mean of (reward + discount * what came of the child)^2 over visits. A descent
+// that meets its own path again ends there with the node's value, so along an edge that closes a ring the child's square
+// is that of its value.
 template <class D>
 std::vector<double> Search<D>::second_moments() const {
-  std::unordered_map<NodeId, std::array<double, 2>> known{{graph_.terminal(), {0.0, 0.0}}};
+  using Squares = std::array<double, 2>;
+  const Squares open{std::nan(""), std::nan("")};  // of a node whose children are being looked at
+  std::unordered_map<NodeId, Squares> known{{graph_.terminal(), {0.0, 0.0}}};
   const auto edge_square = [&](const Edges& edges, std::uint32_t e, int p) {
     const NodeId id = edges.child[e] & ~kPending;
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][e]) : 0.0, g = settings_.discount;
-    return reward * reward + 2.0 * reward * g * static_cast<double>(graph_.node(id).value[p]) +
-           g * g * known.at(id)[static_cast<std::size_t>(p)];
+    const double value = static_cast<double>(graph_.node(id).value[p]);
+    const double square = known.at(id)[static_cast<std::size_t>(p)];
+    return reward * reward + 2.0 * reward * g * value + g * g * (std::isnan(square) ? value * value : square);
   };
-  std::vector<NodeId> stack{root_};
+  struct Visit {
+    NodeId id;
+    bool again;  // its children are known
+  };
+  std::vector<Visit> stack{{root_, false}};
   while (!stack.empty()) {  // children first
-    const NodeId id = stack.back();
+    const auto [id, again] = stack.back();
+    stack.pop_back();
     const Node& node = graph_.node(id);
     const Edges edges = node.opened ? graph_.edges(node) : Edges{};
-    const std::size_t size = stack.size();
-    for (std::uint32_t e = 0; e < node.opened; ++e)
-      if (!(edges.child[e] & kPending) && !known.count(edges.child[e])) stack.push_back(edges.child[e]);
-    if (stack.size() > size) continue;
-    stack.pop_back();
-    std::array<double, 2> squares;
+    if (!again) {
+      if (!known.emplace(id, open).second) continue;  // another way led here first
+      stack.push_back({id, true});
+      for (std::uint32_t e = 0; e < node.opened; ++e)
+        if (!(edges.child[e] & kPending) && !known.count(edges.child[e])) stack.push_back({edges.child[e], false});
+      continue;
+    }
+    Squares squares;
     for (int p = 0; p < 2; ++p) {
       double sum = static_cast<double>(node.evaluation[p]) * static_cast<double>(node.evaluation[p]), visits = 1.0;
       for (std::uint32_t e = 0; e < node.opened; ++e)
         if (!(edges.child[e] & kPending)) sum += edges.visits[e] * edge_square(edges, e, p), visits += edges.visits[e];
       squares[static_cast<std::size_t>(p)] = sum / visits;
     }
-    known.emplace(id, squares);
+    known[id] = squares;
   }
   const Report shape = report({});
   const Node& root = graph_.node(root_);
@@ -156,27 +169,34 @@ std::vector<Joint> Search<D>::principal_variation() const {
   return line;
 }
 
-// Plays at the root: what was paid, and whether anything of the graph was kept.
+// Plays at the root: what was paid, and whether anything of the graph was kept. Whatever the game may raise comes before
+// the first change, so that a failure leaves everything as it was; a graph that finds no memory to be copied to starts
+// afresh.
 template <class D>
 std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   if constexpr (D::kLatent) {
     throw InvalidInput("a search in a learned model cannot be advanced: encode the new observation and start anew");
   } else {
+    cancel_paused();
     const std::uint32_t edge = keep ? find_edge(graph_.node(root_), joint, 0) : kUntried;
     const NodeId child = edge == kUntried ? 0 : graph_.edges(graph_.node(root_)).child[edge] & ~kPending;
-    const Rewards rewards = dynamics_.apply(root_cursor_, joint);
+    Cursor next = root_cursor_;
+    const Rewards rewards = dynamics_.apply(next, joint);
+    const Stakes stakes = settings_.solver ? dynamics_.stakes(next) : Stakes{};
+    const int symmetry = settings_.canonical ? dynamics_.shared_key(next, settings_).symmetry : 0;
+    root_cursor_ = std::move(next);
     noised_ = false;
-    if (!child || graph_.node(child).status != Status::kReady) {
-      new_root();
-      return {rewards, false};
+    if (child && graph_.node(child).status == Status::kReady) {
+      try {
+        if (symmetry) turn_words(graph_.node(child), symmetry);
+        root_ = graph_.compact(child);
+        root_priors_ = read_priors(graph_, graph_.node(root_));
+        return {rewards, true};
+      } catch (const std::bad_alloc&) {  // the old graph is half moved: only what is new can be trusted
+      }
     }
-    if (settings_.canonical) {
-      const int symmetry = dynamics_.shared_key(root_cursor_, settings_).symmetry;
-      if (symmetry) turn_words(graph_.node(child), symmetry);
-    }
-    root_ = graph_.compact(child);
-    root_priors_ = read_priors(graph_, graph_.node(root_));
-    return {rewards, true};
+    new_root(stakes);
+    return {rewards, false};
   }
 }
 

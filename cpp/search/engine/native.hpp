@@ -5,52 +5,122 @@
 
 namespace ramify {
 
+// Plays the game under way on to its end. False if the clock stops it: every call makes some progress, and one that is
+// late gives a game a few thousand plies.
 template <class D>
-void Search<D>::roll_out(Worker& worker, const NativeEvaluator& evaluator, float* values) {
-  double sum[2] = {0.0, 0.0};
-  for (int game = 0; game < evaluator.rollouts; ++game) {
-    Rng rng(combine(evaluator.seed, dynamics_.key(worker.cursor)), static_cast<std::uint64_t>(game));
-    Cursor cursor = worker.cursor;
-    double weight = 1.0;
-    for (Acting acting = dynamics_.acting(cursor); acting != kOver; acting = dynamics_.acting(cursor)) {
-      Joint joint;
-      for (int p = 0; p < 2; ++p)
-        if (acts(acting, p)) {
-          const int n = dynamics_.legal(cursor, p, worker.actions.data());
-          joint.of[static_cast<std::size_t>(p)] = worker.actions[rng.below(static_cast<std::uint32_t>(n))];
-        }
-      const Rewards rewards = dynamics_.apply(cursor, joint);
-      for (int p = 0; p < 2; ++p) sum[p] += weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);
-      weight *= settings_.discount;
-    }
+RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game) {
+  constexpr std::int64_t kLook = D::kNeedsPython ? 1 : 1024;  // plies between looks at the clock
+  constexpr std::int64_t kLong = 4096;
+  for (Acting acting = dynamics_.acting(cursor); acting != kOver; acting = dynamics_.acting(cursor)) {
+    Joint joint;
+    for (int p = 0; p < 2; ++p)
+      if (acts(acting, p)) {
+        const int n = dynamics_.legal(cursor, p, worker.actions.data());
+        if constexpr (D::kNeedsPython)
+          if (n <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
+        joint.of[static_cast<std::size_t>(p)] = worker.actions[game.rng.below(static_cast<std::uint32_t>(n))];
+      }
+    const Rewards rewards = dynamics_.apply(cursor, joint);
+    for (int p = 0; p < 2; ++p) game.paid[p] += game.weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);
+    game.weight *= settings_.discount;
+    if (++game.plies % kLook == 0 && std::chrono::steady_clock::now() >= run.deadline &&
+        (!run.late || game.plies - game.began >= kLong))
+      return false;
   }
-  for (int p = 0; p < 2; ++p) values[p] = static_cast<float>(sum[p] / evaluator.rollouts);
+  return true;
+}
+
+// The mean of random games from a leaf; false if the clock stops them before all are played.
+template <class D>
+bool Search<D>::roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values) {
+  RandomGame game = rollouts.game;  // a copy, which stays in registers
+  while (rollouts.games < run.evaluator.rollouts) {
+    const bool fresh = !rollouts.cursor;
+    Cursor cursor = fresh ? Cursor(leaf) : Cursor(std::move(*rollouts.cursor));
+    rollouts.cursor.reset();
+    if (fresh) {
+      game.rng = Rng(combine(run.evaluator.seed, dynamics_.key(leaf)), static_cast<std::uint64_t>(rollouts.games));
+      game.weight = 1.0;
+      game.began = game.plies;
+      for (int p = 0; p < 2; ++p) game.paid[p] = rollouts.sums[p];
+    }
+    if (!play_on(worker, run, cursor, game)) {
+      if (!run.late) {
+        rollouts.cursor.emplace(std::move(cursor));
+        rollouts.game = game;
+        return false;
+      }
+      if (rollouts.games) break;
+      throw EvaluatorError("a random game has not ended after " + std::to_string(game.plies) +
+                           " plies, and the time is up: rollouts are for games that end");
+    }
+    ++rollouts.games;
+    for (int p = 0; p < 2; ++p) rollouts.sums[p] = game.paid[p];
+    if (run.late) break;
+  }
+  for (int p = 0; p < 2; ++p) values[p] = static_cast<float>(rollouts.sums[p] / rollouts.games);
+  return true;
+}
+
+// Evaluates a leaf whose priors are there already; false if the clock stops it.
+template <class D>
+bool Search<D>::finish_native(Worker& worker, const NativeRun& run, const Cursor& cursor, NodeId id,
+                              const std::vector<Step>& path, Rollouts& rollouts) {
+  float values[2] = {0.0f, 0.0f};
+  if constexpr (!D::kLatent)
+    if (run.evaluator.rollouts > 0 && !roll_out(worker, run, cursor, rollouts, values)) return false;
+  finish_leaf(worker, cursor, id, values, path);
+  return true;
+}
+
+// Evaluates the leaf at which a descent arrived; false if it is left half-way, to be resumed.
+template <class D>
+bool Search<D>::evaluate_native(Worker& worker, const NativeRun& run) {
+  Node& node = graph_.node(worker.node);
+  fill_uniform(node);
+  if constexpr (D::kLatent) node.key = static_cast<Key>(next_slot_++);
+  try {
+    Rollouts rollouts;
+    if (finish_native(worker, run, worker.cursor, worker.node, worker.path, rollouts)) return true;
+    worker.paused.emplace(Paused{{worker.cursor, worker.node, worker.path}, std::move(rollouts)});
+    return false;
+  } catch (...) {  // a game written in Python may raise: then the descent is undone
+    abandon(worker.path, worker.node);
+    throw;
+  }
+}
+
+// Goes on with the leaf that was left half-way.
+template <class D>
+bool Search<D>::resume(Worker& worker, const NativeRun& run) {
+  Paused& paused = *worker.paused;
+  try {
+    if (!finish_native(worker, run, paused.leaf.cursor, paused.leaf.node, paused.leaf.path, paused.rollouts)) return false;
+  } catch (...) {
+    cancel_paused();
+    throw;
+  }
+  worker.paused.reset();
+  return true;
 }
 
 template <class D>
-void Search<D>::evaluate_native(Worker& worker, const NativeEvaluator& evaluator) {
-  Node& node = graph_.node(worker.node);
-  fill_uniform(node);
-  float values[2] = {0.0f, 0.0f};
-  if constexpr (D::kLatent) node.key = static_cast<Key>(next_slot_++);
-  try {
-    if constexpr (!D::kLatent)
-      if (evaluator.rollouts > 0) roll_out(worker, evaluator, values);
-    finish_leaf(worker, worker.cursor, worker.node, values, worker.path);
-  } catch (...) {  // a game written in Python may raise: then the descent is undone
-    cancel_path(worker.path);
-    store(node.status, Status::kNew);
-    throw;
+void Search<D>::cancel_paused() {
+  for (auto& worker : workers_) {
+    if (!worker->paused) continue;
+    cancel_path(worker->paused->leaf.path);
+    store(graph_.node(worker->paused->leaf.node).status, Status::kNew);
+    worker->paused.reset();
   }
 }
 
 // One descent, or in threads as many as the root hands out at once, but no more than `most`; returns how many counted.
 template <class D>
-std::int64_t Search<D>::run_some(Worker& worker, const NativeEvaluator& evaluator, std::int64_t most) {
+std::int64_t Search<D>::run_some(Worker& worker, const NativeRun& run, std::int64_t most) {
   std::int64_t counted = 0;
-  if (threaded()) hand_out(worker, most);
-  worker.saves_news = !worker.handed.empty();
   try {
+    if (threaded()) hand_out(worker, most);
+    worker.saves_news = !worker.handed.empty();
     do {
       if (proven()) break;
       const Arrival arrival = descend_safely(worker);
@@ -59,36 +129,60 @@ std::int64_t Search<D>::run_some(Worker& worker, const NativeEvaluator& evaluato
         cancel_path(worker.path);
         continue;
       }
-      if (arrival == Arrival::kLeaf) evaluate_native(worker, evaluator);
-      else back_up(worker, worker.path);
+      if (arrival == Arrival::kLeaf) {
+        if (!evaluate_native(worker, run)) break;
+      } else {
+        back_up(worker, worker.path);
+      }
       ++counted;
     } while (!worker.handed.empty());
+  } catch (const std::bad_alloc& error) {
+    take_back(worker);
+    tell_root(worker);
+    stop_growing(error);
+    return counted + 1;  // or a run without memory would never end
   } catch (...) {
     take_back(worker);
     tell_root(worker);
     throw;
   }
-  take_back(worker);  // of a root that was proven meanwhile
+  take_back(worker);  // of a root that was proven meanwhile, or of a run whose time is up
   tell_root(worker);
   return counted;
 }
 
 template <class D>
+void Search<D>::run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left,
+                           std::atomic<std::int64_t>& done) {
+  using Clock = std::chrono::steady_clock;
+  const std::int64_t most = D::kNeedsPython || run.late ? 1 : 64;  // descents at a time, between looks at the clock
+  if (worker.paused) {
+    if (left.fetch_sub(1) <= 0 || !resume(worker, run)) return;
+    ++done;
+    if (Clock::now() >= run.deadline) return;
+  }
+  do {  // at least once: a run that is late already still makes progress
+    const std::int64_t share = std::min(most, left.fetch_sub(most));
+    if (share <= 0) return;
+    std::int64_t here = 0;
+    while (here < share && !proven()) {
+      const std::int64_t made = run_some(worker, run, share - here);
+      here += made;
+      if (worker.paused || (!made && Clock::now() >= run.deadline)) break;
+    }
+    done += here;
+    if (here < share) return;
+  } while (Clock::now() < run.deadline);
+}
+
+template <class D>
 std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::int64_t kShare = 64;  // descents a thread takes at a time, between looks at the clock
-  const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
+  const auto allowed = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9));
+  const NativeRun run{evaluator, Clock::now() + std::chrono::duration_cast<Clock::duration>(allowed),
+                      seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady};
   std::atomic<std::int64_t> left{simulations}, done{0};
-  in_all_threads([&](Worker& worker) {
-    do {  // at least once: a run that is late already still makes progress
-      const std::int64_t share = std::min(kShare, left.fetch_sub(kShare));
-      if (share <= 0) return;
-      std::int64_t here = 0;
-      while (here < share && !proven()) here += run_some(worker, evaluator, share - here);
-      done.fetch_add(here);
-      if (here < share) return;
-    } while (Clock::now() < deadline);
-  });
+  in_all_threads([&](Worker& worker) { run_worker(worker, run, left, done); });
   return done.load();
 }
 

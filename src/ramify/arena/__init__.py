@@ -1,33 +1,39 @@
 """The arena: players, matches, tournaments, ratings."""
 
+from ramify.arena.characteristic import Operation, operating_characteristic
+from ramify.arena.draws import DrawModel, draw_model
 from ramify.arena.gating import Gate, gate
-from ramify.arena.matches import Conditions, Interrupted, Pace, Progress, fixtures, match, play
+from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Progress, fixtures, match, play
 from ramify.arena.openings import Opening, Openings
 from ramify.arena.played import Fixture, Limits, Played
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn, player_config, player_kinds, register_player
-from ramify.arena.ratings import Rating, Ratings, count, rate
+from ramify.arena.ratings import Rating, Ratings, count, points_at, rate
 from ramify.arena.results import Memory, Results
 from ramify.arena.search_player import NetworkPlayerConfig, SearchPlayerConfig
-from ramify.arena.sequential import Sprt, SprtConfig, sprt
+from ramify.arena.sequential import Sprt, SprtConfig, sprt, sprt_pairs
 from ramify.arena.simple import AlphaBetaPlayerConfig, GreedyConfig, RandomConfig
+from ramify.arena.spread import pair_up
 from ramify.arena.text import read_player
 from ramify.arena.tournament import Line, Standings, Tournament, gauntlet, reference_pool, round_robin
+from ramify.base.deprecation import renamed as _renamed
 
 __all__ = [
     "AlphaBetaPlayerConfig",
     "Choice",
-    "Conditions",
+    "DrawModel",
     "Fixture",
     "Gate",
     "GreedyConfig",
     "Interrupted",
     "Limits",
     "Line",
+    "MatchConfig",
     "Memory",
     "NetworkPlayerConfig",
     "Opening",
     "Openings",
-    "Pace",
+    "Operation",
+    "ParallelSettings",
     "Played",
     "Player",
     "PlayerConfig",
@@ -43,17 +49,30 @@ __all__ = [
     "Tournament",
     "Turn",
     "count",
+    "draw_model",
     "fixtures",
     "gate",
     "gauntlet",
     "match",
+    "operating_characteristic",
+    "pair_up",
     "play",
     "player_config",
     "player_kinds",
+    "points_at",
     "rate",
     "read_player",
     "reference_pool",
     "register_player",
     "round_robin",
     "sprt",
+    "sprt_pairs",
 ]
+
+__getattr__ = _renamed(
+    __name__,
+    {
+        "Conditions": ("ramify.arena.MatchConfig", lambda: MatchConfig),
+        "Pace": ("ramify.arena.ParallelSettings", lambda: ParallelSettings),
+    },
+)

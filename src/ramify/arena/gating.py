@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ramify.arena.matches import Conditions, Pace, Watch, fixtures, play
+import numpy as np
+
+from ramify.arena.matches import MatchConfig, ParallelSettings, Watch, fixtures, play
 from ramify.arena.played import Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
-from ramify.arena.sequential import Sprt, SprtConfig, Verdict, sprt
+from ramify.arena.sequential import GAME, PAIR, Sprt, SprtConfig, Verdict, pair_log_ratio, sprt_pairs
 from ramify.arena.text import as_player
+from ramify.base.deprecation import renamed_arguments
 from ramify.games import Game
+
+MAX_GAMES = 1000  # with the test's defaults, few gates end undecided: ``operating_characteristic`` says how few
 
 
 @dataclass(frozen=True)
@@ -24,35 +29,38 @@ class Gate:
     wins: int
     draws: int
     losses: int
+    pairs: tuple[int, ...]  # pairs of games that brought the candidate 0, ½, 1, 1½ and 2 points
 
 
+@renamed_arguments(conditions="config", pace="parallel")
 def gate(
     game: Game,
     candidate: PlayerConfig | str,
     champion: PlayerConfig | str,
     *,
     test: SprtConfig | None = None,
-    max_games: int = 400,
-    conditions: Conditions | None = None,
+    max_games: int = MAX_GAMES,
+    config: MatchConfig | None = None,
     results: Results | None = None,
-    pace: Pace | None = None,
+    parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
 ) -> Gate:
     """Play pairs of games until the test decides, or ``max_games`` are played (then the verdict is None).
 
     The test looks after every pair, in their order: what it says does not depend on how many are played at once.
+    ``operating_characteristic(test, max_games)`` says beforehand how often it ends how, and after how many games.
     """
-    test, conditions, pace = test or SprtConfig(), conditions or Conditions(), pace or Pace()
+    test, config, parallel = test or SprtConfig(), config or MatchConfig(), parallel or ParallelSettings()
     results = results if results is not None else Memory()
     candidate, champion = as_player(candidate), as_player(champion)
     if candidate.identity == champion.identity:
         raise ValueError(f"{candidate.label} and {champion.label} are the same player: they play alike")
-    wanted = fixtures(game, [(candidate, champion)], max_games, conditions)
-    players, size = [candidate, champion], max(2, pace.together * max(1, pace.workers) // 2 * 2)
+    wanted = fixtures(game, [(candidate, champion)], max_games, config)
+    players, size = [candidate, champion], max(2, parallel.concurrency * max(1, parallel.workers) // 2 * 2)
     games: list[Played] = []
     for start in range(0, len(wanted), size):
         batch = wanted[start : start + size]
-        games += play(game, players, batch, results=results, pace=pace, watch=watch)
+        games += play(game, players, batch, results=results, parallel=parallel, watch=watch)
         decided = decide(games, candidate.identity, test)
         if decided.verdict is not None:
             return decided
@@ -61,12 +69,14 @@ def gate(
 
 def decide(games: Sequence[Played], candidate: str, test: SprtConfig) -> Gate:
     """What the test says of these games: it stops at the first pair that decides."""
-    wins = draws = losses = used = 0
-    for used in range(2, len(games) + 1, 2):
-        for played in games[used - 2 : used]:
-            own = played.points[played.fixture.players.index(candidate)]
-            wins, draws, losses = wins + (own == 1), draws + (own == 0.5), losses + (own == 0)
-        if sprt(wins, draws, losses, test).verdict is not None:
-            break
-    found = sprt(wins, draws, losses, test)
-    return Gate(found, found.verdict, tuple(games[:used]), wins, draws, losses)
+    points = np.array([played.points[played.fixture.players.index(candidate)] for played in games])
+    both = points[: len(points) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    counts = np.cumsum(both[:, None] == 2 * PAIR, axis=0)  # of all pairs up to each
+    low, high = test.bounds
+    ratios = pair_log_ratio(counts, test.elo0, test.elo1)
+    decisive = np.flatnonzero((ratios <= low) | (ratios >= high))
+    used = int(decisive[0]) + 1 if len(decisive) else len(both)
+    pairs = tuple(int(number) for number in counts[used - 1]) if used else (0,) * len(PAIR)
+    wins, draws, losses = (int((points[: 2 * used] == value).sum()) for value in GAME)
+    found = sprt_pairs(pairs, test)
+    return Gate(found, found.verdict, tuple(games[: 2 * used]), wins, draws, losses, pairs)

@@ -7,35 +7,39 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ramify.arena.hall import Finish, Hall, deliver
 from ramify.arena.openings import Openings
 from ramify.arena.played import Fixture, Limits, Played, plain_params
 from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
+from ramify.arena.runner import Finish, MatchRunner, deliver
 from ramify.arena.seeds import derive
 from ramify.arena.text import as_player
+from ramify.base.deprecation import renamed_arguments
 from ramify.games import Game
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """Under which games are played: what they depend on, apart from who plays."""
+class MatchConfig:
+    """What the games of a match depend on, apart from the players."""
 
     openings: Openings = field(default_factory=Openings)
     seed: int = 0
     limits: Limits = field(default_factory=Limits)
 
 
+@renamed_arguments(together="concurrency")
 @dataclass(frozen=True)
-class Pace:
-    """How games are played: it changes none of them."""
+class ParallelSettings:
+    """How many games are played at once. It changes none of them."""
 
-    together: int = 16  # games at once in each process
+    concurrency: int = 16  # games at once in each process
     workers: int = 0  # processes; 0: this one
 
     def __post_init__(self) -> None:
-        if self.together < 1 or self.workers < 0:
-            raise ValueError(f"together is at least 1 and workers at least 0, not {self.together} and {self.workers}")
+        if self.concurrency < 1 or self.workers < 0:
+            raise ValueError(
+                f"concurrency is at least 1 and workers at least 0, not {self.concurrency} and {self.workers}"
+            )
 
 
 @dataclass(frozen=True)
@@ -77,19 +81,19 @@ def check_pairs(games: int) -> None:
 
 
 def fixtures(
-    game: Game, pairings: Iterable[tuple[PlayerConfig, PlayerConfig]], games: int, conditions: Conditions
+    game: Game, pairings: Iterable[tuple[PlayerConfig, PlayerConfig]], games: int, config: MatchConfig
 ) -> list[Fixture]:
     """All games of some pairings: ``games`` each, half of them with each player first.
 
     Games of pairing (a, b) are those of (b, a), too. They are ordered so that pairings come on evenly.
     """
     check_pairs(games)
-    params, limits = plain_params(game), conditions.limits
-    openings = conditions.openings.take(game, games // 2, conditions.seed)
+    params, limits = plain_params(game), config.limits
+    openings = config.openings.take(game, games // 2, config.seed)
     pairs = [(first.identity, second.identity) for first, second in pairings]
     found = []
     for number, opening in enumerate(openings):
-        seed = derive(conditions.seed, "game", number)
+        seed = derive(config.seed, "game", number)
         for first, second in pairs:
             # Against itself a player would only repeat the game: then the other one of the pair has its own seed.
             other = derive(seed, "other") if first == second else seed
@@ -98,13 +102,14 @@ def fixtures(
     return found
 
 
+@renamed_arguments(pace="parallel")
 def play(
     game: Game,
     players: Sequence[PlayerConfig],
     wanted: Sequence[Fixture],
     *,
     results: Results | None = None,
-    pace: Pace | None = None,
+    parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
 ) -> list[Played]:
     """These games, in order: those that ``results`` has, and the others played now and added to it one by one.
@@ -112,7 +117,7 @@ def play(
     Settings with which a player cannot play raise a ValueError before the first game. A player that fails in a game
     loses it. Ctrl-C raises ``Interrupted`` with what there is.
     """
-    results, pace = results if results is not None else Memory(), pace or Pace()
+    results, parallel = results if results is not None else Memory(), parallel or ParallelSettings()
     there = results.find([fixture.key for fixture in wanted])
     missing = list({fixture.key: fixture for fixture in wanted if fixture.key not in there}.values())
     needed = {identity for fixture in missing for identity in fixture.players}
@@ -129,46 +134,49 @@ def play(
             watch(Progress(total, len(there), found, time.perf_counter() - start, played))
 
     try:
-        play_missing(game, configs, missing, pace, finish)
+        play_missing(game, configs, missing, parallel, finish)
     except KeyboardInterrupt:
         raise Interrupted([there[fixture.key] for fixture in wanted if fixture.key in there], len(wanted)) from None
     return [there[fixture.key] for fixture in wanted]
 
 
 def play_missing(
-    game: Game, configs: Sequence[PlayerConfig], missing: Sequence[Fixture], pace: Pace, finish: Finish
+    game: Game, configs: Sequence[PlayerConfig], missing: Sequence[Fixture], parallel: ParallelSettings, finish: Finish
 ) -> None:
     """Play these, and hand each over as it finishes."""
     if not missing:
         return None
-    if pace.workers:
+    if parallel.workers:
         from ramify.arena.workers import play_in_workers
 
-        return play_in_workers(game, configs, missing, finish, workers=pace.workers, together=pace.together)
+        return play_in_workers(
+            game, configs, missing, finish, workers=parallel.workers, concurrency=parallel.concurrency
+        )
     waiting = deque(missing)
-    hall = Hall.open(game, configs)
+    runner = MatchRunner.open(game, configs)
     try:
-        while waiting or len(hall):
-            while waiting and len(hall) < pace.together:
-                hall.add(waiting.popleft())
-            deliver(hall.round(), finish)
+        while waiting or len(runner):
+            while waiting and len(runner) < parallel.concurrency:
+                runner.add(waiting.popleft())
+            deliver(runner.round(), finish)
     finally:
-        hall.close()
+        runner.close()
     return None
 
 
+@renamed_arguments(conditions="config", pace="parallel")
 def match(
     game: Game,
     first: PlayerConfig | str,
     second: PlayerConfig | str,
     games: int = 100,
     *,
-    conditions: Conditions | None = None,
+    config: MatchConfig | None = None,
     results: Results | None = None,
-    pace: Pace | None = None,
+    parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
 ) -> list[Played]:
     """Games between two players, half of them with each player first, in pairs with equal openings."""
     pair = as_player(first), as_player(second)
-    wanted = fixtures(game, [pair], games, conditions or Conditions())
-    return play(game, pair, wanted, results=results, pace=pace, watch=watch)
+    wanted = fixtures(game, [pair], games, config or MatchConfig())
+    return play(game, pair, wanted, results=results, parallel=parallel, watch=watch)

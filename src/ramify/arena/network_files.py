@@ -7,7 +7,6 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from ramify.evaluators.late import provided
 from ramify.games import Game
 
 ROWS = 8  # every batch on a CPU has so many: ONNX Runtime rounds by the size of the batch, and games would differ
@@ -15,23 +14,19 @@ LONGEST = 1 << 26  # bytes of a header that is worth reading
 
 
 def network_file(name: str) -> Path:
-    """The file of a network given by its path, with or without its ending, or by the name of a shipped one.
-
-    The front door provides ``network_file``, a function from the name of a shipped network to its file, which raises
-    a ValueError for other names.
-    """
+    """The file of a network given by its path, with or without its ending, or by the name of a shipped one."""
     path = Path(name)
     for candidate in (path, path.with_name(path.name + ".safetensors")):
         if candidate.is_file():
             return candidate
     try:
-        find = provided("network_file")
-    except KeyError:
+        from ramify.networks.pretrained import find
+    except ImportError:
         raise ValueError(f"there is no network {name!r}: no such file") from None
     try:
-        return Path(find(name))
-    except (ValueError, KeyError) as error:
-        raise ValueError(f"there is no network {name!r}: no such file, and {str(error) or 'none is shipped'}") from None
+        return find(name).file
+    except ValueError as error:
+        raise ValueError(f"there is no network {name!r}: no such file, and {error}") from None
 
 
 def network_facts(path: Path) -> dict[str, Any]:
@@ -57,7 +52,7 @@ def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: boo
     from importlib.util import find_spec
 
     import ramify.networks as networks
-    from ramify.evaluators import Cached, Onnx
+    from ramify.evaluators import Cached, Network, Onnx
 
     path = network_file(name)
     facts = network_facts(path)
@@ -69,5 +64,5 @@ def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: boo
         evaluator = Onnx(module, threads=1, buckets=(ROWS,))
     else:
         settings = {"buckets": (ROWS,)} if exact and device == "cpu" else {}
-        evaluator = networks.Network(module, device, threads=1, **settings)
+        evaluator = Network(module, device, threads=1, **settings)
     return Cached(evaluator, cache) if cache else evaluator

@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from ramify.arena.openings import Opening
+from ramify.base.settings import Settings
 from ramify.games import Game
-from ramify.search.settings import Settings
 
 Reason = Literal["end", "cut", "adjudicated", "forfeit"]
 Winner = Literal[0, 1] | None  # None: a draw
@@ -80,6 +80,13 @@ class Played:
     @property
     def key(self) -> str:
         return self.fixture.key
+
+    @property
+    def forfeited(self) -> tuple[int, ...]:
+        """Seats whose players failed: one, or both at once; nobody in a game that was played to its end."""
+        if self.reason != "forfeit":
+            return ()
+        return (0, 1) if self.winner is None else (1 - self.winner,)
 
     @property
     def points(self) -> tuple[float, float]:

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from ramify.arena.versions import code_version, package_version
+from ramify.base.hints import did_you_mean
+from ramify.base.settings import Settings, SettingsError
+from ramify.engine.engine_version import ENGINE_VERSION
 from ramify.games import Game, State
-from ramify.games.hints import did_you_mean
-from ramify.search.settings import Settings, SettingsError
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,21 @@ class PlayerConfig(Settings):
         """Everything its play depends on, as plain data. Files count by what is in them, not by their names."""
         return self.model_dump(mode="json")
 
+    def versions(self) -> dict[str, Any]:
+        """Of the code that plays: the package, the search engine, and the classes of the player's own.
+
+        A class counts by its source, or by what it declares: ``version: ClassVar[str] = "2"``.
+        """
+        own = [kind for kind in type(self).__mro__ if issubclass(kind, PlayerConfig) and kind is not PlayerConfig]
+        code = list(dict.fromkeys(code_version(kind) for kind in own))
+        return {"ramify": package_version(), "engine": ENGINE_VERSION, "code": code}
+
     @property
     def identity(self) -> str:
-        """Short checksum of ``content()``: equal for players that play alike, in every process and on every machine."""
-        return hashlib.sha256(json.dumps(self.content(), sort_keys=True).encode()).hexdigest()[:16]
+        """Short checksum of ``content()`` and ``versions()``: equal for players that play alike, in every process and
+        on every machine."""
+        described = {"content": self.content(), "versions": self.versions()}
+        return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def label(self) -> str:

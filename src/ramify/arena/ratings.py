@@ -1,21 +1,17 @@
-"""Ratings: Bradley–Terry strengths by maximum likelihood, draws after Davidson. docs/methods/ratings.md derives it."""
+"""Ratings in Elo: what points to expect. docs/methods/ratings.md derives how they and their intervals are estimated."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-ELO = 400 / math.log(10)  # points of Elo for one unit of strength
-STEPS, CLOSE = 100, 1e-10  # of Newton's method, and when it has arrived
+from ramify.arena.bradley_terry import ELO, Counts, Pair, Problem, estimate, probabilities
+from ramify.arena.groups import Group, anchor_of, check_counts, groups_of, named
+from ramify.arena.spread import Pairs, Spread, likelihood_above_zero, quantile, spread_of
 
-Floats = NDArray[np.float64]
-Pair = tuple[Hashable, Hashable]
-Counts = Mapping[Pair, Sequence[float]]  # (first, second): wins of the first, draws, wins of the second
+MEANING = "Elo says what points to expect of a game: 1 / (1 + 10^(-difference/400)), a draw being half a point"
 
 
 @dataclass(frozen=True)
@@ -28,39 +24,62 @@ class Rating:
     high: float
     games: float
     points: float
+    group: int = 0  # ratings of different groups cannot be compared
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """Strengths of players who have played each other, best first, in Elo above the anchor's."""
+    """Players in Elo above the anchor of their group, best first, group by group.
+
+    A group are players connected by games. Ratings say what points to expect of a game (``expected``), draws included.
+    """
 
     table: tuple[Rating, ...]
-    anchor: Hashable
-    draw: float  # Davidson's nu: 0 without draws; between equals nu / (2 + nu) of the games are drawn
+    groups: tuple[Group, ...]  # in each, its anchor first
     advantage: float  # of moving first, in Elo; 0 where it was not asked for
     advantage_error: float  # its standard error
-    covariance: Floats  # of all strengths, in Elo², in the table's order
-    log_likelihood: float
+    spread: Spread  # of the players' strengths, in the table's order
 
     def __getitem__(self, player: Hashable) -> Rating:
         return self.table[self._place(player)]
 
+    @property
+    def anchor(self) -> Hashable:
+        """Whose rating was given: the anchor of the first group."""
+        return self.groups[0][0]
+
     def difference(self, better: Hashable, worse: Hashable) -> tuple[float, float]:
         """How much better in Elo, and the standard error of that."""
-        i, j = self._place(better), self._place(worse)
-        variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
-        return self.table[i].elo - self.table[j].elo, math.sqrt(max(0.0, float(variance)))
+        elo, error, _ = self._difference(better, worse)
+        return elo, error
+
+    def interval(self, better: Hashable, worse: Hashable, confidence: float = 0.95) -> tuple[float, float]:
+        """Between which limits the difference lies, in Elo."""
+        elo, error, freedom = self._difference(better, worse)
+        wide = quantile(confidence, freedom) * error
+        return elo - wide, elo + wide
 
     def superiority(self, better: Hashable, worse: Hashable) -> float:
         """How likely it is, after these games, that the one is stronger than the other."""
-        elo, error = self.difference(better, worse)
-        return NormalDist().cdf(elo / error) if error else 0.5
+        return likelihood_above_zero(*self._difference(better, worse))
 
     def expected(self, first: Hashable, second: Hashable) -> float:
         """Points to expect of a game: between 0 and 1."""
-        strength = (self[first].elo - self[second].elo + self.advantage) / ELO
-        win, draw, _ = probabilities(np.array([strength]), self.draw)
-        return float(win[0] + draw[0] / 2)
+        self._check_group(first, second)
+        return points_at(self[first].elo - self[second].elo + self.advantage)
+
+    def _difference(self, better: Hashable, worse: Hashable) -> tuple[float, float, float]:
+        self._check_group(better, worse)
+        i, j = self._place(better), self._place(worse)
+        contrast = np.zeros(len(self.table))
+        contrast[i] += 1
+        contrast[j] -= 1
+        error, freedom = self.spread.error(contrast)
+        return self.table[i].elo - self.table[j].elo, error * ELO, freedom
+
+    def _check_group(self, one: Hashable, other: Hashable) -> None:
+        if self[one].group != self[other].group:
+            raise ValueError(f"{one} and {other} cannot be compared: no chain of games connects them")
 
     def _place(self, player: Hashable) -> int:
         for place, rating in enumerate(self.table):
@@ -69,81 +88,14 @@ class Ratings:
         raise KeyError(f"no games of {player!r}")
 
 
-def probabilities(strength: Floats, draw: float) -> tuple[Floats, Floats, Floats]:
-    """Of a win, a draw and a loss, for differences in strength."""
-    win, loss = np.exp(strength / 2), np.exp(-strength / 2)
-    total = win + loss + draw
-    return win / total, draw / total, loss / total
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Games as arrays, one row for every two players and who is first, and what is to be estimated from them.
-
-    Parameters are the strengths, then the advantage of the first player and the logarithm of nu, where wanted.
-    """
-
-    design: Floats  # [rows, parameters without nu]: a row's strength is that of the first less that of the second
-    counts: Floats  # [rows, 3]: wins of the first, draws, wins of the second
-    draws: bool  # whether nu is a parameter
-    prior: float
-
-    def split(self, x: Floats) -> tuple[Floats, float]:
-        return (x[:-1], math.exp(x[-1])) if self.draws else (x, 0.0)
-
-    def value(self, x: Floats) -> float:
-        """Log-likelihood with the prior."""
-        strengths, nu = self.split(x)
-        chances = np.stack(probabilities(self.design @ strengths, nu), axis=1)
-        played = self.counts > 0
-        found = float((self.counts[played] * np.log(chances[played])).sum())
-        found -= self.prior / 2 * float((np.logaddexp(0, strengths) + np.logaddexp(0, -strengths)).sum())
-        if self.draws and self.prior:
-            found += self.prior / 2 * (math.log(nu / (2 + nu)) + math.log(2 / (2 + nu)))
-        return found
-
-    def slope(self, x: Floats) -> tuple[Floats, Floats]:
-        """Gradient, and the negative of the Hessian: the information."""
-        strengths, nu = self.split(x)
-        games = self.counts.sum(axis=1)
-        win, draw, loss = probabilities(self.design @ strengths, nu)
-        gradient = self.design.T @ ((self.counts[:, 0] - self.counts[:, 2] - games * (win - loss)) / 2)
-        information = (self.design.T * (games / 4 * (win + loss - (win - loss) ** 2))) @ self.design
-        own = 1 / (1 + np.exp(-strengths))
-        gradient += self.prior / 2 * (1 - 2 * own)
-        information += np.diag(self.prior * own * (1 - own))
-        if not self.draws:
-            return gradient, information
-        even = nu / (2 + nu)
-        last = float((self.counts[:, 1] - games * draw).sum()) + self.prior / 2 * (1 - 2 * even)
-        mixed = self.design.T @ (-games / 2 * draw * (win - loss))
-        corner = float((games * draw * (1 - draw)).sum()) + self.prior * even * (1 - even)
-        return np.append(gradient, last), np.block([[information, mixed[:, None]], [mixed[None], np.array([[corner]])]])
-
-
-def estimate(problem: Problem, free: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """The maximum, by Newton's method with halved steps, and the covariance there; others than ``free`` stay 0."""
-    x = np.zeros(problem.design.shape[1] + problem.draws)
-    value, part = problem.value(x), np.ix_(free, free)
-    try:
-        for _ in range(STEPS):
-            gradient, information = problem.slope(x)
-            change = np.zeros_like(x)
-            change[free] = np.linalg.solve(information[part], gradient[free])
-            while (after := problem.value(x + change)) < value - CLOSE and np.abs(change).max() > CLOSE:
-                change /= 2
-            x, value = x + change, after
-            if np.abs(change).max() < CLOSE:
-                covariance = np.zeros((len(x), len(x)))
-                covariance[part] = np.linalg.inv(problem.slope(x)[1][part])
-                return x, covariance
-    except np.linalg.LinAlgError:
-        pass
-    raise ValueError("these games have no finite ratings; give a prior above 0")
+def points_at(elo: float) -> float:
+    """Points a game to expect of a player so much stronger."""
+    return float(1 / (1 + 10 ** (-elo / 400)))
 
 
 def rate(
     counts: Counts,
+    pairs: Pairs | None = None,
     *,
     anchor: Hashable | None = None,
     anchor_elo: float = 0.0,
@@ -153,100 +105,61 @@ def rate(
 ) -> Ratings:
     """Ratings from counts of games: {(first, second): (wins of the first, draws, wins of the second)}.
 
-    ``anchor`` is the player whose rating is ``anchor_elo`` (default: the first named). ``prior`` is a number of virtual
-    draws of every player against one of middling strength: they keep the unbeaten finite. With 0, players must be
-    connected by wins in both directions. ``advantage`` also estimates what moving first is worth.
+    ``pairs`` says which of these games were played as a pair, with the same opening and seats exchanged (``pair_up``
+    finds them): intervals account for what such games have in common. Without it, games count as independent.
+    ``anchor`` is the player whose rating is ``anchor_elo`` (default: the first named); in every other group of players
+    who have met, the first by name is the anchor, at 0. ``prior`` is a number of virtual draws of every player against
+    one of middling strength: they keep the unbeaten finite. With 0, players must be connected by points in both
+    directions. ``advantage`` also estimates what moving first is worth.
     """
-    named = list(dict.fromkeys(player for pair in counts for player in pair))
-    anchor = anchor if anchor is not None else (named[0] if named else None)
-    players = sorted(named, key=str)  # and pairs below: the last digits must not depend on the order of games
-    _check(players, counts, anchor, prior, confidence)
-    place = {player: i for i, player in enumerate(players)}
-    games = {(place[first], place[second]): tally for (first, second), tally in counts.items() if first != second}
-    rows = sorted(games)
-    design = np.zeros((len(rows), len(players) + advantage))
-    for row, (first, second) in enumerate(rows):
-        design[row, first], design[row, second] = 1.0, -1.0
-        design[row, len(players) :] = 1.0
-    numbers = np.array([games[row] for row in rows], np.float64).reshape(-1, 3)
-    problem = Problem(design, numbers, bool(numbers[:, 1].any()), prior)
-    free = np.arange(design.shape[1] + problem.draws)
-    x, covariance = estimate(problem, free if prior else np.delete(free, place[anchor]))
-    return _ratings(players, anchor, anchor_elo, problem, x, covariance, counts, advantage, confidence)
-
-
-def _check(players: list[Hashable], counts: Counts, anchor: Hashable | None, prior: float, confidence: float) -> None:
-    if not players:
-        raise ValueError("there are no games to rate")
-    if anchor not in players:
-        raise ValueError(f"the anchor {anchor!r} has played no games; there are {', '.join(map(str, players))}")
-    for (first, second), tally in counts.items():
-        if len(tally) != 3 or not all(number >= 0 and math.isfinite(number) for number in tally):
-            raise ValueError(f"games of {first} and {second} are wins, draws and losses, 0 or more each, not {tally}")
-    if not (prior >= 0 and math.isfinite(prior)):
-        raise ValueError(f"a prior is a number of virtual draws, 0 or more, not {prior}")
+    check_counts(counts, prior)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence lies between 0 and 1, not {confidence}")
-    if prior == 0 and (lost := unreachable(players, counts)):
-        raise ValueError(
-            f"without a prior {', '.join(map(str, lost))} cannot be rated: "
-            "everybody must be connected to everybody by points won, and by points lost"
-        )
+    groups = groups_of(counts, anchor_of(counts, anchor))
+    players = sorted(named(counts), key=str)
+    halves = {pair: (wins + draws / 2, 0.0, losses + draws / 2) for pair, (wins, draws, losses) in counts.items()}
+    problem = Problem.of(players, halves, prior, advantage=advantage)
+    x, inverse = estimate(problem, () if prior else [players.index(group[0]) for group in groups])
+    edge = float(x[len(players)]) if advantage else 0.0
+    theta = dict(zip(players, x, strict=False))
+    expected = {
+        (first, second): float(probabilities(np.array([theta[first] - theta[second] + edge]), 0.0)[0][0])
+        for first, second in counts
+        if first != second
+    }
+    spread = spread_of(players, counts, pairs or {}, expected, inverse, advantage=advantage)
+    elo = {
+        player: (0.0 if number else anchor_elo) + float(theta[player] - theta[group[0]]) * ELO
+        for number, group in enumerate(groups)
+        for player in group
+    }
+    table, order = _table(players, groups, elo, spread, counts, confidence)
+    error = spread.error(np.eye(len(x))[-1])[0] * ELO if advantage else 0.0
+    shown = Spread(spread.influence[order], spread.moments, spread.pairs)
+    return Ratings(tuple(table), groups, edge * ELO, error, shown)
 
 
-def unreachable(players: Sequence[Hashable], counts: Counts) -> list[Hashable]:
-    """Players who have no chain of points from, or to, the first."""
-    took: dict[Hashable, set[Hashable]] = {player: set() for player in players}
-    for (first, second), (wins, draws, losses) in counts.items():
-        if wins or draws:
-            took[first].add(second)
-        if losses or draws:
-            took[second].add(first)
-    gave = {player: {other for other in players if player in took[other]} for player in players}
-    reached = [reachable(players[0], links) for links in (took, gave)]
-    return [player for player in players if not all(player in found for found in reached)]
-
-
-def reachable(start: Hashable, links: Mapping[Hashable, set[Hashable]]) -> set[Hashable]:
-    found, ahead = {start}, [start]
-    while ahead:
-        new = links[ahead.pop()] - found
-        found |= new
-        ahead += new
-    return found
-
-
-def _ratings(
+def _table(
     players: list[Hashable],
-    anchor: Hashable,
-    anchor_elo: float,
-    problem: Problem,
-    x: Floats,
-    covariance: Floats,
+    groups: tuple[Group, ...],
+    elo: dict[Hashable, float],
+    spread: Spread,
     counts: Counts,
-    advantage: bool,
     confidence: float,
-) -> Ratings:
-    n, pin = len(players), players.index(anchor)
-    above = np.eye(n) - np.eye(n)[pin]  # strengths above the anchor's
-    spread = above @ covariance[:n, :n] @ above.T * ELO**2
-    elo = anchor_elo + above @ x[:n] * ELO
-    wide = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(np.maximum(0.0, np.diag(spread)))
-    games, points = tallies(players, counts)
-    order = sorted(range(n), key=lambda i: -elo[i])
-    table = [
-        Rating(players[i], float(elo[i]), float(elo[i] - wide[i]), float(elo[i] + wide[i]), games[i], points[i])
-        for i in order
-    ]
-    return Ratings(
-        tuple(table),
-        anchor,
-        problem.split(x)[1],
-        float(x[n]) * ELO if advantage else 0.0,
-        math.sqrt(covariance[n, n]) * ELO if advantage else 0.0,
-        spread[np.ix_(order, order)],
-        problem.value(x),
-    )
+) -> tuple[list[Rating], list[int]]:
+    """The list, and the place of each of its players in the order of the estimate."""
+    own = dict(zip(players, zip(*tallies(players, counts), strict=True), strict=True))
+    place = {player: i for i, player in enumerate(players)}
+    table = []
+    for number, group in enumerate(groups):
+        for player in sorted(group, key=lambda player: (-elo[player], str(player))):
+            contrast = np.zeros(len(spread.influence))
+            contrast[place[player]] += 1
+            contrast[place[group[0]]] -= 1
+            error, freedom = spread.error(contrast)
+            wide = quantile(confidence, freedom) * error * ELO
+            table.append(Rating(player, elo[player], elo[player] - wide, elo[player] + wide, *own[player], number))
+    return table, [place[rating.player] for rating in table]
 
 
 def tallies(players: Sequence[Hashable], counts: Counts) -> tuple[list[float], list[float]]:

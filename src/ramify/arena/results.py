@@ -1,4 +1,4 @@
-"""Where games are kept, so that none is played twice."""
+"""Where games are kept, so that none is played twice. A forfeit is no game yet: it is played again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Results(Protocol):
     """What an arena needs of a place that keeps its games. ``ramify.store`` has one that outlives the process."""
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
-        """Those of these games that are there, by key."""
+        """Those of these games that are there, by key. Forfeits are not: a player that failed gets another chance."""
         ...
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
@@ -21,7 +21,7 @@ class Results(Protocol):
         ...
 
     def add(self, played: Played) -> None:
-        """Keep a game. One that is there already stays as it is."""
+        """Keep a game. One that is there already stays as it is, unless it was forfeited."""
         ...
 
 
@@ -33,11 +33,12 @@ class Memory:
         self.players: dict[str, PlayerConfig] = {}
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
-        return {key: self.games[key] for key in keys if key in self.games}
+        return {key: self.games[key] for key in keys if key in self.games and not self.games[key].forfeited}
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
         for config in players:
             self.players.setdefault(config.identity, config)
 
     def add(self, played: Played) -> None:
-        self.games.setdefault(played.key, played)
+        if played.key not in self.games or self.games[played.key].forfeited:
+            self.games[played.key] = played

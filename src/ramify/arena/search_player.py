@@ -10,13 +10,14 @@ from pydantic import Field, model_validator
 
 from ramify.arena.network_files import network_facts, network_file, open_evaluator
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
+from ramify.engine.batch import NativeEvaluator, batch_of, split
+from ramify.engine.config import SearchConfig, c_puct_of
+from ramify.engine.policies import Method
+from ramify.engine.result import SearchResult
+from ramify.engine.searcher import Searcher
 from ramify.evaluators import Rollout, Uniform
+from ramify.evaluators.pending import NETWORK_C_PUCT
 from ramify.games import Game
-from ramify.search.batch import NativeEvaluator, batch_of, split
-from ramify.search.config import SearchConfig
-from ramify.search.policies import Method
-from ramify.search.result import SearchResult
-from ramify.search.searcher import Searcher
 
 
 class NetworkUser(PlayerConfig):
@@ -63,14 +64,20 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         """Its search settings alone."""
         return SearchConfig(**{name: getattr(self, name) for name in SearchConfig.model_fields})
 
+    def content(self) -> dict[str, Any]:
+        """As of every player with a network, and ``c_puct`` as it is played: its default is no promise."""
+        default = NETWORK_C_PUCT if self.network is not None else c_puct_of(self._native())
+        return {**super().content(), "c_puct": default if self.c_puct is None else self.c_puct}
+
     def open(self, game: Game) -> SearchPlayer:
-        evaluator: Any = Uniform()
-        if self.network is not None:
-            exact = self.exact and self.max_seconds is None
-            evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
-        elif self.evaluator != "uniform":
-            evaluator = Rollout(int(self.evaluator.partition(":")[2] or 1))
+        if self.network is None:
+            return SearchPlayer(game, self._native(), self)
+        exact = self.exact and self.max_seconds is None
+        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
         return SearchPlayer(game, evaluator, self)
+
+    def _native(self) -> NativeEvaluator:
+        return Uniform() if self.evaluator == "uniform" else Rollout(int(self.evaluator.partition(":")[2] or 1))
 
 
 class SearchPlayer:
@@ -89,8 +96,6 @@ class SearchPlayer:
     def consider(self, turns: Sequence[Turn]) -> list[Choice]:
         """An action and the value of the position, for each turn."""
         results = self._search(turns)
-        if any(result.stats["interrupted"] for result in results):  # Ctrl-C: what it found is not what it would play
-            raise KeyboardInterrupt
         return [self._choice(turn, result) for turn, result in zip(turns, results, strict=True)]
 
     def _search(self, turns: Sequence[Turn]) -> list[SearchResult]:

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from ramify.arena.player import Player, PlayerConfig, Turn, register_player
+from ramify.engine.alphabeta import AlphaBetaConfig, run
 from ramify.games import Game
-from ramify.search.alphabeta import AlphaBetaConfig, run
 
 
 class _TurnByTurn:
@@ -75,8 +75,6 @@ class GreedyConfig(PlayerConfig):
 
 def _best(turn: Turn, settings: AlphaBetaConfig) -> int:
     found = run(turn.state, settings)
-    if found.interrupted:
-        raise KeyboardInterrupt  # what was found so far is no answer here: the game would depend on the moment
     return _any_of(sorted(found.actions), turn) if settings.ties else found.action
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ramify.arena.player import PlayerConfig, player_config, player_kinds
-from ramify.search.settings import SettingsError, read_value
+from ramify.base.settings import SettingsError, read_value
 
 
 def as_player(player: PlayerConfig | str) -> PlayerConfig:

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ramify.arena.matches import Conditions, Interrupted, Pace, Watch, fixtures, play
+from ramify.arena.bradley_terry import Counts
+from ramify.arena.draws import DrawModel, draw_model
+from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Watch, fixtures, play
 from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig, player_config, player_kinds
-from ramify.arena.ratings import Counts, Ratings, count, rate
+from ramify.arena.ratings import Ratings, count, rate
 from ramify.arena.results import Results
+from ramify.arena.spread import Pairs, pair_up
 from ramify.arena.text import as_player
+from ramify.base.deprecation import renamed_arguments
+from ramify.engine.access import OnInterrupt, check_on_interrupt
 from ramify.games import Game
 
 Pairing = tuple[PlayerConfig, PlayerConfig]
@@ -52,14 +57,28 @@ class Standings:
     players: tuple[PlayerConfig, ...]
     games: tuple[Played, ...]
     complete: bool = True  # False: it was stopped, and the rest can still be played
+    count_forfeits: bool = False  # True: who fails has lost; False: such a game says nothing, and is left out
+
+    @property
+    def counted(self) -> list[Played]:
+        """The games that points and ratings are made of."""
+        return [game for game in self.games if self.count_forfeits or not game.forfeited]
 
     def counts(self) -> Counts:
         """Games of every two players, by identity, as ``rate`` takes them."""
-        return count((*game.fixture.players, game.points[0]) for game in self.games)
+        return count((*game.fixture.players, game.points[0]) for game in self.counted)
+
+    def pairs(self) -> Pairs:
+        """Which of these games are a pair: the same players, opening, seed and limits, with seats exchanged."""
+        return pair_up((_in_common(game.fixture), *game.fixture.players, game.points[0]) for game in self.counted)
 
     def ratings(self, **settings: Any) -> Ratings:
         """Ratings of the players, by identity; settings are those of ``rate``."""
-        return rate(self.counts(), **settings)
+        return rate(self.counts(), self.pairs(), **settings)
+
+    def draw_model(self, **settings: Any) -> DrawModel:
+        """How many draws to expect, by identity; settings are those of ``draw_model``."""
+        return draw_model(self.counts(), **settings)
 
     def crosstable(self) -> dict[tuple[str, str], Line]:
         """{(player, other): what the player made of its games against the other}, by identity, both ways."""
@@ -75,9 +94,15 @@ class Standings:
     @property
     def forfeits(self) -> list[Played]:
         """Games that a player lost by failing, not by playing."""
-        return [game for game in self.games if game.reason == "forfeit"]
+        return [game for game in self.games if game.forfeited]
 
 
+def _in_common(fixture: Fixture) -> tuple[Any, ...]:
+    """What the two games of a pair share, players apart."""
+    return fixture.opening, fixture.seed, fixture.limits
+
+
+@renamed_arguments(conditions="config")
 @dataclass(frozen=True)
 class Tournament:
     """Pairings, and the games that each of them plays."""
@@ -85,7 +110,7 @@ class Tournament:
     game: Game
     pairings: tuple[Pairing, ...]
     games: int = 100  # of every pairing; half of them with each player first
-    conditions: Conditions = field(default_factory=Conditions)
+    config: MatchConfig = field(default_factory=MatchConfig)
 
     @property
     def players(self) -> tuple[PlayerConfig, ...]:
@@ -97,14 +122,29 @@ class Tournament:
         for first, second in self.pairings:
             if first.identity == second.identity:
                 raise ValueError(f"{first.label} and {second.label} are the same player: they play alike")
-        return fixtures(self.game, self.pairings, self.games, self.conditions)
+        return fixtures(self.game, self.pairings, self.games, self.config)
 
-    def run(self, *, results: Results | None = None, pace: Pace | None = None, watch: Watch | None = None) -> Standings:
-        """Play what is missing. Ctrl-C ends it with the standings so far; run again, it goes on from there."""
+    @renamed_arguments(pace="parallel")
+    def run(
+        self,
+        *,
+        results: Results | None = None,
+        parallel: ParallelSettings | None = None,
+        watch: Watch | None = None,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> Standings:
+        """Play what is missing; run again after Ctrl-C, it goes on from there.
+
+        ``on_interrupt``: Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the games there are, or with
+        ``"return"`` ends it with the standings so far.
+        """
+        check_on_interrupt(on_interrupt)
         players = self.players
         try:
-            games = play(self.game, players, self.fixtures(), results=results, pace=pace, watch=watch)
+            games = play(self.game, players, self.fixtures(), results=results, parallel=parallel, watch=watch)
         except Interrupted as stopped:
+            if on_interrupt == "raise":
+                raise
             return Standings(players, tuple(stopped.played), complete=False)
         return Standings(players, tuple(games))
 

@@ -1,4 +1,4 @@
-"""Games in several processes: each a hall of its own, with one thread, fed and emptied through a pipe.
+"""Games in several processes: each with a runner of its own, with one thread, fed and emptied through a pipe.
 
 A worker whose pipe is closed ends itself, so none outlives the process that started it, however that ends.
 """
@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ramify.arena.hall import Finish, Hall, deliver
 from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig
+from ramify.arena.runner import Finish, MatchRunner, deliver
 from ramify.games import Game
 
 PATIENCE = 2.0  # seconds that a worker has to end by itself
@@ -34,7 +34,7 @@ def play_in_workers(
     finish: Finish,
     *,
     workers: int,
-    together: int,
+    concurrency: int,
 ) -> None:
     """Play games and hand each over as it finishes, in no particular order. Whatever ends this ends the workers."""
     waiting = deque(fixtures)
@@ -43,12 +43,12 @@ def play_in_workers(
         for worker in staff:
             worker.await_ready()
         for worker in staff:
-            worker.fill(waiting, together)
+            worker.fill(waiting, concurrency)
         while any(worker.playing for worker in staff):
             busy: dict[Any, Worker] = {worker.pipe: worker for worker in staff if worker.playing}
             for pipe in wait(list(busy)):
                 deliver([busy[pipe].take()], finish)
-                busy[pipe].fill(waiting, together)
+                busy[pipe].fill(waiting, concurrency)
     except KeyboardInterrupt:
         for worker in staff:
             deliver(worker.take_all(), finish)
@@ -78,9 +78,9 @@ class Worker:
         if problem is not None:
             raise problem
 
-    def fill(self, waiting: deque[Fixture], together: int) -> None:
+    def fill(self, waiting: deque[Fixture], concurrency: int) -> None:
         """As many games as it should have."""
-        while waiting and self.playing < together:
+        while waiting and self.playing < concurrency:
             try:
                 self.pipe.send(waiting.popleft())
             except OSError as error:
@@ -141,27 +141,27 @@ def work(pipe: Connection, game: Game, configs: list[PlayerConfig]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"  # read by libraries that load with the players
     try:
-        hall = Hall.open(game, configs)
+        runner = MatchRunner.open(game, configs)
     except Exception as error:
         pipe.send(portable(error))
         return
     try:
         pipe.send(None)
-        serve(pipe, hall)
+        serve(pipe, runner)
     except (EOFError, OSError):
         pass  # the owner has gone, or wants no more
     except Exception as error:
         pipe.send(portable(error))
     finally:
-        hall.close()
+        runner.close()
 
 
-def serve(pipe: Connection, hall: Hall) -> None:
+def serve(pipe: Connection, runner: MatchRunner) -> None:
     """Play what comes in, send what is finished."""
     while True:
-        while not len(hall) or pipe.poll():
-            hall.add(pipe.recv())
-        for played in hall.round():
+        while not len(runner) or pipe.poll():
+            runner.add(pipe.recv())
+        for played in runner.round():
             pipe.send(played)
 
 

@@ -6,11 +6,16 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+
+from ramify.cli.debug import asked_for, print_traceback, show_tracebacks, stop
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command. A mistake of the user is one line on stderr and exit code 2; Ctrl-C is exit code 130."""
+    """Run one command. A mistake of the user is one line on stderr and exit code 2; Ctrl-C is exit code 130.
+
+    With ``--debug`` the traceback comes before that line.
+    """
+    show_tracebacks(asked_for(sys.argv[1:] if arguments is None else arguments))
     try:
         from ramify.cli.app import app  # may take a second, in which Ctrl-C may come too
 
@@ -21,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:  # mostly output that cannot be written: a full disk, a pipe that nobody reads
         drop_output()
         if not isinstance(error, BrokenPipeError):
+            print_traceback(error)
             named = f": {error.filename}" if error.filename else ""
             print(f"ramify: {error.strerror or error}{named}", file=sys.stderr)
         sys.exit(141 if isinstance(error, BrokenPipeError) else 2)
@@ -31,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         message = getattr(error, "format_message", None)
         if message is None:
             raise
+        print_traceback(error)
         print(f"ramify: {' '.join(message().split())}", file=sys.stderr)
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)
@@ -40,9 +47,3 @@ def drop_output() -> None:
     """Whatever is still to be written goes nowhere: at exit Python would try again, and complain."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def stop() -> NoReturn:
-    """End as Ctrl-C should."""
-    print("ramify: stopped", file=sys.stderr)
-    sys.exit(130)

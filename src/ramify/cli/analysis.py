@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ramify.engine import SearchResult
     from ramify.games import State
-    from ramify.search import SearchResult
 
 BAR = 8  # characters of the bar beside the visits
 EIGHTHS = " ▏▎▍▌▋▊▉█"

@@ -15,8 +15,8 @@ from ramify.cli.common import fail, parse_settings, print_json, table_console
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from ramify.engine import NativeEvaluator, Searcher, SearchResult
     from ramify.games import Game, State
-    from ramify.search import NativeEvaluator, Searcher, SearchResult
 
 SIMULATIONS = 10_000  # without --simulations; a quick look
 UNLIMITED = 2**53  # simulations where time or evaluations are the limit
@@ -134,7 +134,7 @@ def make_searcher(
     state: State, simulations: int | None, settings: dict[str, Any], evaluator: NativeEvaluator, seed: int
 ) -> Searcher:
     """The searcher for this position; ends the command on a wrong setting."""
-    from ramify.search import SearchConfig, Searcher
+    from ramify.engine import SearchConfig, Searcher
 
     limited = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
     if simulations is not None:
@@ -157,7 +157,7 @@ def write_picture(state: State, file: Path) -> None:
 def run(searcher: Searcher, state: State) -> SearchResult:
     """Search; a progress bar appears on the terminal if it takes long."""
     with ExitStack() as stack:
-        return searcher.run(state, ProgressBar(stack, searcher.config.model_dump()))
+        return searcher.run(state, ProgressBar(stack, searcher.config.model_dump()), on_interrupt="return")
 
 
 class ProgressBar:

@@ -13,6 +13,7 @@ from ramify.cli import (
     doctor,
     export,
     games,
+    gate,
     htp,
     match,
     play,
@@ -22,6 +23,7 @@ from ramify.cli import (
     train,
     watch,
 )
+from ramify.cli.debug import OPTION, VARIABLE, as_command, show_tracebacks
 
 app = typer.Typer(
     help="Neural-guided search in games.",
@@ -29,28 +31,35 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("games")(games.games)
-app.command("analyze")(analyze.analyze)
-app.command("selfplay")(selfplay.selfplay)
-app.command("train")(train.train)
-app.command("match")(match.match)
-app.command("tournament")(tournament.tournament)
-app.command("ratings")(ratings.ratings)
-app.command("export")(export.export)
-app.command("htp")(htp.htp)
-app.command("play")(play.play)
+for command in (
+    games.games,
+    analyze.analyze,
+    selfplay.selfplay,
+    train.train,
+    match.match,
+    gate.gate,
+    tournament.tournament,
+    ratings.ratings,
+    export.export,
+    htp.htp,
+    play.play,
+    demo.demo,
+    watch.watch,
+    doctor.doctor,
+):
+    app.command(command.__name__)(as_command(command))
 app.add_typer(bench.bench, name="bench")
-app.command("demo")(demo.demo)
-app.command("watch")(watch.watch)
-app.command("doctor")(doctor.doctor)
 
 
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    debug: Annotated[bool, typer.Option(OPTION, help=f"Show tracebacks of errors; also {VARIABLE}=1.")] = False,
 ) -> None:
     """Neural-guided search in games."""
+    if debug:
+        show_tracebacks(True)
     if version:
         from ramify import __version__
 

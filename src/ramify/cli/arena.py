@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ import typer
 from ramify.cli.common import fail, parse_settings, print_json, table_console, watched
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
-    from ramify.arena import Conditions, PlayerConfig, Progress, Ratings, Standings
+    from ramify.arena import MatchConfig, PlayerConfig, Progress, Ratings, Standings
+    from ramify.arena.draws import DrawModel
     from ramify.arena.matches import Watch
     from ramify.games import Game
     from ramify.store import Store
@@ -34,9 +37,13 @@ AdjudicateAbove = Annotated[
     float | None, typer.Option(help="End a game when both players' values agree so far for 4 turns; default: never.")
 ]
 StorePath = Annotated[Path, typer.Option("--store", help="The file that keeps the games.")]
-Together = Annotated[int, typer.Option(min=1, help="Games at once in each process.")]
+Concurrency = Annotated[int, typer.Option(min=1, help="Games at once in each process.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: this one.")]
 Anchor = Annotated[str | None, typer.Option(help="The player whose rating is 0: its text, or its identity.")]
+Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, also those in the store.")]
+CountForfeits = Annotated[
+    bool, typer.Option("--count-forfeits", help="Count games that a player forfeited as lost; default: leave them out.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="For machines: everything as JSON.")]
 
 MISTAKES = (ValueError, TypeError, ImportError, OSError, RuntimeError, KeyError)
@@ -48,7 +55,18 @@ class Setup:
 
     game: Game
     players: list[PlayerConfig]
-    conditions: Conditions
+    config: MatchConfig
+
+
+@dataclass(frozen=True)
+class How:
+    """How games are played and kept: it changes none of them."""
+
+    store: Path
+    concurrency: int = 16
+    workers: int = 0
+    replay: bool = False
+    count_forfeits: bool = False
 
 
 def read_setup(
@@ -60,14 +78,14 @@ def read_setup(
     max_moves: int | None,
     adjudicate_above: float | None,
 ) -> Setup:
-    """The game, the players and the conditions; ends the command on a mistake."""
-    from ramify.arena import Conditions, Limits, Openings
+    """The game, the players and the config; ends the command on a mistake."""
+    from ramify.arena import Limits, MatchConfig, Openings
     from ramify.games import make
 
     try:
         limits = Limits(max_moves=max_moves, adjudicate_above=adjudicate_above)
-        conditions = Conditions(Openings(read_openings(opening)), seed, limits)
-        return Setup(make(game, **parse_settings(params or [])), read_players(players), conditions)
+        config = MatchConfig(Openings(read_openings(opening)), seed, limits)
+        return Setup(make(game, **parse_settings(params or [])), read_players(players), config)
     except MISTAKES as error:
         fail(error)
 
@@ -97,13 +115,17 @@ def read_players(texts: Sequence[str]) -> list[PlayerConfig]:
     return players
 
 
-def open_store(path: Path) -> Store:
-    """The store; ends the command where it cannot be opened."""
+@contextmanager
+def open_store(path: Path) -> Iterator[Store]:
+    """The store; ends the command where it cannot be opened, or used later."""
     try:
-        from ramify.store import Store
-
-        return Store(path)
-    except MISTAKES as error:
+        from ramify.store import Store, StoreError
+    except ImportError as error:
+        fail(error)
+    try:
+        with Store(path) as store:
+            yield store
+    except StoreError as error:
         fail(error)
 
 
@@ -170,6 +192,7 @@ def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> 
                 "elo": rating.elo,
                 "low": rating.low,
                 "high": rating.high,
+                "group": rating.group,
                 "games": int(rating.games),
                 "points": rating.points,
                 "wins": sum(line.wins for line in own),
@@ -181,7 +204,7 @@ def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> 
 
 
 def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
-    """The rating list for people. The last column: how likely a player is stronger than the next."""
+    """The rating list of a group for people. The last column: how likely a player is stronger than the next."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -189,7 +212,11 @@ def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
         table.add_column(name, justify="left" if name == "player" else "right", overflow="fold")
     for place, row in enumerate(rows):
         after = rows[place + 1]["identity"] if place + 1 < len(rows) else None
-        interval = "anchor" if row["identity"] == ratings.anchor else f"{row['low']:+.0f} … {row['high']:+.0f}"
+        interval = (
+            "anchor"
+            if row["identity"] == ratings.groups[row["group"]][0]
+            else f"{row['low']:+.0f} … {row['high']:+.0f}"
+        )
         better = "" if after is None else f"{100 * ratings.superiority(row['identity'], after):.1f} %"
         share = f"{row['points']:g}  ({100 * row['points'] / max(1, row['games']):.1f} %)"
         numbers = [str(row[name]) for name in ("games", "wins", "draws", "losses")]
@@ -216,6 +243,43 @@ def crosstable(standings: Standings, rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def print_standings(
+    console: Console, standings: Standings, ratings: Ratings, rows: list[dict[str, Any]], *, cross: bool
+) -> None:
+    """The rating list of every group, and what its figures mean."""
+    from ramify.arena.ratings import MEANING
+
+    if len(ratings.groups) > 1:
+        console.print(
+            f"{len(ratings.groups)} groups of players have not met: no chain of games connects them. "
+            "Each is rated apart, and ratings of different groups cannot be compared."
+        )
+    for number in range(len(ratings.groups)):
+        own = [row for row in rows if row["group"] == number]
+        if len(ratings.groups) > 1:
+            console.print(f"group {number + 1}", style="bold")
+        console.print(ratings_table(own, ratings))
+        if cross and len(own) > 2:
+            console.print(crosstable(standings, own))
+    if ratings.advantage_error:
+        console.print(f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo")
+    console.print(f"{MEANING}.", style="dim")
+
+
+def forfeit_lines(standings: Standings, labels: dict[str, str], least: float) -> list[str]:
+    """A line for every player that failed in more than a share ``least`` of its games: how often, and how at first."""
+    games, failed = Counter[str](), dict[str, list[str]]()
+    for game in standings.games:
+        games.update(set(game.fixture.players))
+        for seat in game.forfeited:
+            failed.setdefault(game.fixture.players[seat], []).append(game.detail)
+    return [
+        f"{labels[player]} forfeited {len(details)} of its {games[player]} games ({details[0]})"
+        for player, details in failed.items()
+        if len(details) > least * games[player]
+    ]
+
+
 def report(
     standings: Standings,
     labels: dict[str, str],
@@ -226,33 +290,64 @@ def report(
     more: dict[str, Any],
 ) -> None:
     """Print the standings. Of a tournament that was stopped, too; then the command ends with exit code 130."""
+    mostly = forfeit_lines(standings, labels, 0.5)
     if standings.games:
-        ratings = standings.ratings(**more.pop("rating", {}), anchor=anchor)
-        rows = describe(standings, ratings, labels)
-        failed = [
-            f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"
-            for game in standings.forfeits
-        ]
+        settings = more.pop("rating", {})
+        ratings, rows = rated(standings, labels, anchor, settings)
         if as_json:
-            table = {
-                f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()
-            }
-            document = {"players": rows, "crosstable": table, "draw": ratings.draw, "advantage": ratings.advantage}
-            print_json({**document, "forfeits": failed, "complete": standings.complete, **more})
+            draws = None if ratings is None else standings.draw_model(**settings)
+            print_document(standings, ratings, draws, rows, labels, {"warnings": mostly, **more})
         else:
             console = table_console()
-            console.print(ratings_table(rows, ratings))
-            if cross and len(rows) > 2:
-                console.print(crosstable(standings, rows))
-            if ratings.advantage_error:
-                console.print(
-                    f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo"
-                )
-            for line in dict.fromkeys(failed):
-                console.print(f"forfeit: {line}", style="red", markup=False)
+            for line in mostly:
+                console.print(line, style="red", markup=False, soft_wrap=True)
+            if ratings is not None:
+                print_standings(console, standings, ratings, rows, cross=cross)
+            for line in forfeit_lines(standings, labels, 0.0):
+                if line not in mostly:
+                    console.print(line, style="red", markup=False, soft_wrap=True)
+            if standings.forfeits and not standings.count_forfeits:
+                console.print(f"games that were forfeited and are not counted: {len(standings.forfeits)}", style="dim")
     if not standings.complete:
         print(
-            f"ramify: stopped with {len(standings.games)} games, which are kept; the same command goes on",
+            f"ramify: stopped with {len(standings.games)} games, which are kept; the same command goes on"
+            f"{' (without --replay)' if more.get('replay') else ''}",
             file=sys.stderr,
         )
         raise typer.Exit(130)
+
+
+def rated(
+    standings: Standings, labels: dict[str, str], anchor: str | None, settings: dict[str, Any]
+) -> tuple[Ratings | None, list[dict[str, Any]]]:
+    """Ratings and the rows of the list; None and no rows where no game counts."""
+    playing = {identity for game in standings.counted for identity in game.fixture.players}
+    if not playing:
+        return None, []
+    ratings = standings.ratings(**settings, anchor=anchor if anchor in playing else None)
+    return ratings, describe(standings, ratings, labels)
+
+
+def print_document(
+    standings: Standings,
+    ratings: Ratings | None,
+    draws: DrawModel | None,
+    rows: list[dict[str, Any]],
+    labels: dict[str, str],
+    more: dict[str, Any],
+) -> None:
+    """For machines."""
+    table = {f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()}
+    failed = [
+        f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"
+        for game in standings.forfeits
+    ]
+    numbers: dict[str, Any] = {}
+    if ratings is not None and draws is not None:
+        numbers = {
+            "groups": ratings.groups,
+            "advantage": ratings.advantage,
+            "draw_model": {"nu": draws.nu, "strengths": draws.strengths},
+        }
+    found = {"players": rows, "crosstable": table, **numbers, "forfeits": failed, "complete": standings.complete}
+    print_json({"warnings": more.pop("warnings"), **found, "forfeits_counted": standings.count_forfeits, **more})

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ramify.cli.common import fail, parse_settings, print_json, table_console
+from ramify.cli.debug import as_command
 
 if TYPE_CHECKING:
+    from ramify.engine import SearchConfig
     from ramify.games import Game
-    from ramify.search import SearchConfig
 
 bench = typer.Typer(help="Measure this machine.", no_args_is_help=True)
 
@@ -26,6 +27,7 @@ def start() -> None:
 
 
 @bench.command("selfplay")
+@as_command
 def bench_selfplay(
     game: Annotated[str, typer.Option(help="A game of 'ramify games'.")] = "hex",
     set_: Annotated[
@@ -38,7 +40,9 @@ def bench_selfplay(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of SearchConfig; may be repeated.")
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: all cores.")] = None,
-    places: Annotated[int | None, typer.Option(min=2, help="Games at once; default: twice the best batch.")] = None,
+    parallel_games: Annotated[
+        int | None, typer.Option(min=2, help="Games at once; default: twice the best batch.")
+    ] = None,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
     compile: Annotated[bool, typer.Option("--compile", help="torch.compile, on CUDA.")] = False,
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
@@ -55,15 +59,15 @@ def bench_selfplay(
     import os
 
     from ramify.cli.selfplay import network_evaluator
+    from ramify.engine import SearchConfig
     from ramify.games import make
-    from ramify.search import SearchConfig
 
     cores = threads or len(os.sched_getaffinity(0))
     try:
         made = make(game, **parse_settings(set_ or []))
         evaluator, _ = network_evaluator(made, network, device=device, threads=cores, compile=compile)
         search = {"noise_fraction": 0.25, "simulations": simulations, **parse_settings(setting or [])}
-        measured = measure_selfplay(made, evaluator, SearchConfig(**search), cores, places, seconds)
+        measured = measure_selfplay(made, evaluator, SearchConfig(**search), cores, parallel_games, seconds)
     except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)
     figures = {"game": repr(made), "network": network, "threads": cores, **measured}
@@ -79,7 +83,7 @@ def bench_selfplay(
 
 
 def measure_selfplay(
-    game: Game, evaluator: Any, search: SearchConfig, threads: int, places: int | None, seconds: float
+    game: Game, evaluator: Any, search: SearchConfig, threads: int, parallel_games: int | None, seconds: float
 ) -> dict[str, Any]:
     """How fast the evaluator is alone and in self-play, and where the time goes."""
     from ramify.selfplay import PlayConfig, SelfPlay
@@ -88,8 +92,8 @@ def measure_selfplay(
     sizes = CUDA_BATCHES if on_cuda else CPU_BATCHES
     alone = {size: ceiling(evaluator, game, size, max(0.5, seconds / 30)) for size in sizes}
     best = max(alone, key=alone.__getitem__)
-    places = places or 2 * best
-    play = SelfPlay(game, evaluator, search, PlayConfig(), places=places, threads=threads, seed=0)
+    parallel_games = parallel_games or 2 * best
+    play = SelfPlay(game, evaluator, search, PlayConfig(), parallel_games=parallel_games, threads=threads, seed=0)
     rounds = iter(play)
     spent_until(rounds, seconds / 5)  # games of one age end together; let them mix
     begin, counts, spent = time.perf_counter(), play.counts, play.spent()
@@ -101,7 +105,7 @@ def measure_selfplay(
     again = ceiling(evaluator, game, best, max(0.5, seconds / 15))
     top = max(alone[best], again)
     return {
-        "places": places,
+        "parallel_games": parallel_games,
         "positions_per_s": (after["moves"] - counts["moves"]) / elapsed,
         "games_per_s": finished / elapsed,
         "evaluations_per_s": rows / elapsed,
@@ -130,8 +134,8 @@ def ceiling(evaluator: Any, game: Game, rows: int, seconds: float) -> float:
     """Positions per second of the evaluator alone, with batches under way as in self-play."""
     import numpy as np
 
+    from ramify.engine import Batch
     from ramify.evaluators.pending import submit
-    from ramify.search import Batch
 
     rng = np.random.default_rng(0)
     acting = np.zeros((rows, 2), np.bool_)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import typer
 
-from ramify.search.settings import read_value
+from ramify.base.settings import read_value
+from ramify.cli.debug import print_traceback
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -24,9 +25,10 @@ REDRAW = 0.25  # seconds between two pictures of a panel
 
 
 def fail(problem: str | Exception) -> NoReturn:
-    """End the command: one line on stderr, exit code 2."""
+    """End the command: one line on stderr, below the traceback if ``--debug`` asks for it, and exit code 2."""
     if isinstance(problem, typer.Exit):  # something inside has failed, and said so
         raise problem
+    print_traceback(problem if isinstance(problem, Exception) else None)
     message = explain(problem) if isinstance(problem, Exception) else problem
     print(f"ramify: {' '.join(message.split())}", file=sys.stderr)
     raise typer.Exit(2)

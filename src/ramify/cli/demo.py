@@ -82,7 +82,7 @@ def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
 
 def rate(config: TrainConfig, folder: Path, trained: Path, games: int, simulations: int, *, quiet: bool) -> Rated:
     """Let the trained player, the untrained one, alpha-beta and random moves play each other."""
-    from ramify.arena import Conditions, Openings, Pace, Tournament, player_config, round_robin
+    from ramify.arena import MatchConfig, Openings, ParallelSettings, Tournament, player_config, round_robin
     from ramify.games import make
     from ramify.store import Store
     from ramify.training import checkpoints, network_file
@@ -97,11 +97,9 @@ def rate(config: TrainConfig, folder: Path, trained: Path, games: int, simulatio
     }
     pairings = tuple(round_robin(list(players.values())))
     game = make(config.game, **config.params)
-    tournament = Tournament(game, pairings, games, Conditions(Openings("random:2"), config.seed))
+    tournament = Tournament(game, pairings, games, MatchConfig(Openings("random:2"), config.seed))
     with Store(folder / "ramify.db") as store, progress_bar(quiet) as watch:
-        standings = tournament.run(results=store.results(), pace=Pace(together=games), watch=watch)
-    if not standings.complete:
-        raise KeyboardInterrupt
+        standings = tournament.run(results=store.results(), parallel=ParallelSettings(concurrency=games), watch=watch)
     return Rated({name: player.identity for name, player in players.items()}, standings)
 
 
@@ -130,9 +128,10 @@ def write_report(config: TrainConfig, folder: Path, trained: Path, rated: Rated,
 
 def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, Any, Any]]:
     """Some positions and what the trained player finds there."""
+    from ramify.engine import search
+    from ramify.evaluators import Network
     from ramify.games.notation import play_words
-    from ramify.networks import Network, load
-    from ramify.search import search
+    from ramify.networks import load
 
     evaluator, found = Network(load(trained), "cpu"), []
     for actions in SHOWN:
@@ -147,6 +146,8 @@ def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, 
 
 def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
     """The ratings for people or machines, and where the report is."""
+    from ramify.arena.ratings import MEANING
+
     ratings = rated.standings.ratings(anchor=rated.identities[RANDOM])
     lines, names, trained = rated.standings.crosstable(), rated.names, rated.identities[TRAINED]
     rows: list[dict[str, Any]] = [
@@ -166,5 +167,6 @@ def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
         low, high = row["interval"]
         score = "" if row["trained_scores"] is None else f"   the trained player scores {row['trained_scores']:.0%}"
         print(f"{row['player']:20} {row['elo']:+5} Elo ({low:+} to {high:+}){score}")
+    print(f"{MEANING}.")
     print(f"{seconds:.0f} s in all; look at {path}")
     return None

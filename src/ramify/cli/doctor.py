@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ramify.cli.common import print_json
+from ramify.cli.debug import print_traceback
 
 # Optional packages: (package as it is installed, extra that brings it, what it is for).
 EXTRAS = (
@@ -67,6 +68,7 @@ def try_core() -> str | None:
         try:
             _core.make_game(name, {}).random_turns(0, 1)
         except Exception as error:
+            print_traceback(error)
             return f"{name}: {error}"
     return None
 

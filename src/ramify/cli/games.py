@@ -18,7 +18,7 @@ def games(
     json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """List the games with their parameters, or show one in detail."""
-    from ramify.games import games as names
+    from ramify.games import list_games as names
     from ramify.games import make
 
     if name is None:

@@ -9,8 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from ramify.engine import SearchResult
     from ramify.games import State
-    from ramify.search import SearchResult
 
 STYLES = {"x": "bold red", "o": "bold blue"}
 # Backgrounds from cold to hot, each from its share of the most visited cell on.

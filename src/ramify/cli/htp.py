@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Annotated
 
 import typer
 
 from ramify.cli.common import fail
+from ramify.cli.debug import debugging
 
 
 def htp(
@@ -41,7 +43,7 @@ def htp(
     docs/protocols.md explains every command.
     """
     from ramify import __version__
-    from ramify.protocols.gtp import serve
+    from ramify.protocols.gtp import refusals, serve
     from ramify.protocols.htp import HtpEngine, HtpSettings
 
     limit = simulations if simulations is not None or seconds is not None else HtpSettings().simulations
@@ -55,8 +57,8 @@ def htp(
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    try:
-        with open(0, "rb", buffering=0, closefd=False) as source:
-            serve(engine, source, write)
-    except KeyboardInterrupt:
-        pass
+    if debugging():
+        refusals.addHandler(logging.StreamHandler())
+        refusals.setLevel(logging.DEBUG)
+    with open(0, "rb", buffering=0, closefd=False) as source:
+        serve(engine, source, write)

@@ -22,14 +22,17 @@ def match(
     max_moves: arena.MaxMoves = None,
     adjudicate_above: arena.AdjudicateAbove = None,
     store: arena.StorePath = Path("ramify.db"),
-    together: arena.Together = 16,
+    concurrency: arena.Concurrency = 16,
     workers: arena.Workers = 0,
+    replay: arena.Replay = False,
+    count_forfeits: arena.CountForfeits = False,
     json: arena.AsJson = False,
 ) -> None:
     """Let two players play, and say how much stronger the first is.
 
     Games come in pairs with the same opening and seats exchanged. Those that
-    are in the store are not played again; Ctrl-C keeps what is finished.
+    are in the store are not played again, unless a player has changed or has
+    forfeited them, or with --replay. Ctrl-C keeps what is finished.
 
     \b
     ramify match search:simulations=400 search:simulations=100 --set size=5
@@ -39,4 +42,5 @@ def match(
     setup = arena.read_setup(game, set_, [first, second], opening, seed, max_moves, adjudicate_above)
     pairings = [(setup.players[0], setup.players[1])]
     anchor = setup.players[1].identity
-    play(setup, pairings, games, store, together, workers, anchor, as_json=json)
+    how = arena.How(store, concurrency, workers, replay, count_forfeits)
+    play(setup, pairings, games, how, anchor, as_json=json)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from ramify.arena import PlayerConfig, Turn
+from ramify.engine import Searcher, SearchResult
+from ramify.engine.access import OnInterrupt
 from ramify.games import Game, State
-from ramify.search import Searcher, SearchResult
 
 
 class Opponent(Protocol):
@@ -54,13 +55,10 @@ class ArenaOpponent:
         self.player.close()
 
 
-def fresh(searcher: Searcher, state: State) -> SearchResult:
-    """A search of this position that owes nothing to earlier ones; Ctrl-C ends it and all the rest."""
+def fresh(searcher: Searcher, state: State, on_interrupt: OnInterrupt = "raise") -> SearchResult:
+    """A search of this position that owes nothing to earlier ones."""
     searcher.reset()
-    result = searcher.run(state)
-    if result.stats["interrupted"]:
-        raise KeyboardInterrupt
-    return result
+    return searcher.run(state, on_interrupt=on_interrupt)
 
 
 def action_of(result: SearchResult, player: int) -> int:

@@ -10,8 +10,8 @@ from ramify.cli.common import fail, parse_settings
 
 if TYPE_CHECKING:
     from ramify.cli.opponents import Opponent
+    from ramify.engine import Searcher
     from ramify.games import State
-    from ramify.search import Searcher
 
 SIMULATIONS = 400  # without --simulations; an answer at once
 
@@ -54,7 +54,8 @@ def play(
     again        ask an opponent that has failed once more
     new          another game
     save FILE    write the game down
-    help, quit   Ctrl-D and Ctrl-C end the game as well
+    help, quit   Ctrl-D and Ctrl-C end the game as well; during a hint or heat
+                 Ctrl-C shows what was found so far
 
     \b
     ramify play hex --size 7
@@ -65,7 +66,7 @@ def play(
     ramify play hex --size 11 --against "htp:command=mohex"
     """
     from ramify.cli.analyze import find_position
-    from ramify.cli.sitting import Sitting
+    from ramify.cli.session import PlaySession
 
     sized = [] if size is None else [f"size={size}"]
     params = parse_settings([*(words or []), *(set_ or []), *sized])
@@ -81,7 +82,7 @@ def play(
         return start.copy() if state or actions else start.game.initial_state(seed + number)
 
     try:
-        Sitting(again, side, opponent, adviser).run()
+        PlaySession(again, side, opponent, adviser).run()
     finally:
         opponent.close()
 
@@ -89,8 +90,8 @@ def play(
 def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed: int) -> tuple[Searcher, str]:
     """The search that gives hints, and what it knows."""
     from ramify import _core
+    from ramify.engine import SearchConfig, Searcher
     from ramify.hex import evaluator_for
-    from ramify.search import SearchConfig, Searcher
 
     game = state.game
     simulations, seconds = limits["simulations"], limits["seconds"]
@@ -98,7 +99,6 @@ def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed
     config = SearchConfig(
         simulations=simulations or (2**53 if seconds is not None else SIMULATIONS),
         max_seconds=seconds,
-        c_puct=1.4,
         graph=True,
         canonical=game.name == "hex",
         solver=isinstance(game, _core.Game) and not game.simultaneous,

@@ -21,9 +21,14 @@ def ratings(
     anchor: arena.Anchor = None,
     prior: Annotated[float, typer.Option(min=0, help="Virtual draws of every player against a middling one.")] = 1.0,
     advantage: Annotated[bool, typer.Option(help="Estimate what moving first is worth, too.")] = False,
+    count_forfeits: arena.CountForfeits = False,
     json: arena.AsJson = False,
 ) -> None:
     """Rate every player of a store by all its games.
+
+    Elo says what points to expect, draws included; 95 % intervals account for
+    what two games with the same opening have in common. Players that no chain
+    of games connects are listed in groups of their own, each with its anchor.
 
     \b
     ramify ratings --game hex --set size=5 --anchor random
@@ -34,13 +39,15 @@ def ratings(
         fail(f"there is no store {str(store)!r}; 'ramify match' and 'ramify tournament' make one")
     with arena.open_store(store) as kept:
         name, params = choose_game(kept, game, parse_settings(set_ or []))
-        found, players = kept.games(name, params), kept.players()
+        found, players = kept.games(name, params, forfeits=True), kept.players()
     playing = {identity for played in found for identity in played.fixture.players}
     labels = arena.different({one: player.label for one, player in players.items() if one in playing})
     more = {"game": name, "params": params, "rating": {"prior": prior, "advantage": advantage}}
     try:
-        standings = Standings((), tuple(found))
-        pinned = arena.find_anchor(labels, anchor) or next(iter(labels), None)  # the first that the store has met
+        standings = Standings((), tuple(found), count_forfeits=count_forfeits)
+        counted = {identity for played in standings.counted for identity in played.fixture.players}
+        first = next((one for one in labels if one in counted), None)  # of those that the store has met
+        pinned = arena.find_anchor(labels, anchor) or first
         arena.report(standings, labels, pinned, as_json=json, cross=True, more=more)
     except ValueError as error:
         fail(error)

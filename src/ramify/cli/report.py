@@ -76,10 +76,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def ratings_table(standings: Standings, names: Mapping[str, str], anchor: str) -> str:
-    """Ratings with 95 % intervals, best first, and how each did against each."""
+    """Ratings with 95 % intervals, best first, how each did against each, and what Elo means."""
+    from ramify.arena.ratings import MEANING
+
     ratings = standings.ratings(anchor=anchor)
     lines = standings.crosstable()
-    order = sorted(names, key=lambda player: -ratings[player].elo)
+    order = [str(rating.player) for rating in ratings.table]
     rows = []
     for player in order:
         rating = ratings[player]
@@ -88,7 +90,8 @@ def ratings_table(standings: Standings, names: Mapping[str, str], anchor: str) -
             for other in order
         ]
         rows.append([names[player], f"{rating.elo:+.0f}", f"{rating.low:+.0f} to {rating.high:+.0f}", *points])
-    return table(["player", "Elo", "95 %", *(f"vs {names[player]}" for player in order)], rows)
+    listed = table(["player", "Elo", "95 %", *(f"vs {names[player]}" for player in order)], rows)
+    return f'{listed}<p class="dim">{escape(MEANING)}.</p>'
 
 
 def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ramify.games import Game
-    from ramify.selfplay import Progress
+    from ramify.selfplay import Progress, SelfPlay
 
 
 def selfplay(
@@ -38,7 +39,7 @@ def selfplay(
     play: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of PlayConfig; may be repeated.")
     ] = None,
-    places: Annotated[int, typer.Option(min=1, help="Games played at once.")] = 256,
+    parallel_games: Annotated[int, typer.Option(min=1, help="Games played at once.")] = 256,
     threads: Annotated[int, typer.Option(min=1, help="Threads that search.")] = 1,
     device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
     cache: Annotated[int, typer.Option(min=0, help="Positions kept by a cache before the network; 0: none.")] = 0,
@@ -49,50 +50,76 @@ def selfplay(
     """Play games against oneself and keep them.
 
     Finished games are safe: Ctrl-C, an error or a full disk lose only those in
-    play. Started again on the same folder, a run goes on with the next game.
+    play. Started again on the same folder, a run plays those first, and goes on
+    with the next. One process at a time plays into a folder.
 
     \b
     ramify selfplay hex games/ --set size=5 --games 20
     ramify selfplay hex games/ --set size=7 --network hex-7
     ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
-    ramify selfplay pyrat games/ --set preset=tiny --setting selection=regret --play acting=average
+    ramify selfplay pyrat games/ --set preset=tiny --simulations 500
     """
+    from ramify.engine import SearchConfig
     from ramify.games import make
-    from ramify.search import SearchConfig
     from ramify.selfplay import PlayConfig, SelfPlay
-    from ramify.selfplay.run import first_game, refuse_other_game, run, warn_of_other_settings
+    from ramify.selfplay.journal import held, recover_held
+    from ramify.selfplay.run import games_to_play, refuse_other_game
 
+    with ExitStack() as stack:
+        try:
+            made = make(game, **parse_settings(set_ or []))
+            refuse_other_game(folder, made)
+            chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
+            search = SearchConfig(**{"simulations": simulations, **parse_settings(setting or [])})
+            how = PlayConfig(**parse_settings(play or []))
+            sure = stack.enter_context(held(folder, wait=1.0))
+            recover_held(folder, sure)
+            refuse_other_game(folder, made)  # what was recovered included
+            unfinished, first = games_to_play(folder, games)
+            player = SelfPlay(
+                made,
+                chosen,
+                search,
+                how,
+                games=games,
+                parallel_games=min(parallel_games, games),
+                threads=threads,
+                seed=seed,
+                first=first,
+                unfinished=unfinished,
+            )
+        except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
+            fail(error)
+        play_all(player, folder, games, games_per_shard, name, as_json=json)
+
+
+def play_all(
+    player: SelfPlay, folder: Path, games: int, games_per_shard: int, network: str | None, *, as_json: bool
+) -> None:
+    """Play, and say what came of it; the folder is held."""
+    from ramify.selfplay.run import Shards, measure, run_held, warn_of_other_settings
+
+    stopped = False
     try:
-        made = make(game, **parse_settings(set_ or []))
-        refuse_other_game(folder, made)
-        chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
-        player = SelfPlay(
-            made,
-            chosen,
-            SearchConfig(**{"simulations": simulations, **parse_settings(setting or [])}),
-            PlayConfig(**parse_settings(play or [])),
-            games=games,
-            places=min(places, games),
-            threads=threads,
-            seed=seed,
-            first=first_game(folder),
-        )
-    except (ValueError, TypeError, ImportError, OSError, RuntimeError) as error:
+        warn_of_other_settings(folder, player)
+        shards = Shards(player, folder, games_per_shard, network)
+    except (ValueError, OSError) as error:
         fail(error)
     with ExitStack() as stack:
-        shown = Panel(stack, partial(figures_table, games=games)) if watched(json) else None
+        shown = Panel(stack, partial(figures_table, games=games)) if watched(as_json) else None
         try:
-            warn_of_other_settings(folder, player)
-            figures = run(player, folder, games_per_shard=games_per_shard, network=name, progress=shown)
+            figures = run_held(shards, progress=shown)
         except (ValueError, RuntimeError, OSError) as error:
             fail(error)
         except KeyboardInterrupt:
-            from ramify.selfplay.records import shards
-            from ramify.selfplay.run import measure
-
-            written = shards(folder)
-            figures = measure(player, len(written), sum(path.stat().st_size for path in written))
-    report(figures, folder, as_json=json)
+            stopped = True
+            figures = measure(player, shards.count, shards.size)
+    report(figures, folder, as_json=as_json)
+    if stopped:
+        left = games - figures.games
+        on = f"the same command with --games {left} plays the other {left}" if left else "all games were played"
+        print(f"ramify: stopped after {figures.games} of {games} games, which are kept; {on}", file=sys.stderr)
+        raise typer.Exit(130)
 
 
 def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int, **how: Any) -> tuple[Any, str | None]:
@@ -102,7 +129,7 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
     chosen: Any = read_evaluator(otherwise)
     identity, device = None, how.get("device")
     if network is not None:
-        from ramify.training.devices import choose_device
+        from ramify.networks.devices import choose_device
 
         choose_device(device)  # says so if it is not there
         chosen, identity = network_evaluator(game, network, **how)
@@ -118,10 +145,11 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
 def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
     """The evaluator of a saved or shipped network, or of a fresh one of a size such as 6x64, and its identity.
 
-    ``how`` it is run: see ``ramify.networks.evaluator`` for what can be said of that.
+    ``how`` it is run: see ``ramify.evaluators.network_evaluator`` for what can be said of that.
     """
     import ramify.networks as networks
     from ramify.arena.network_files import network_file
+    from ramify.evaluators import network_evaluator as usual_evaluator
     from ramify.networks.config import is_size
 
     file: Path | None = None
@@ -131,7 +159,7 @@ def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
         if not is_size(text):
             raise ValueError(f"{error}; a fresh one is written as its size, such as 6x64 or mlp:2x256") from None
     module = networks.make(game, text) if file is None else networks.load(file, game)
-    return networks.evaluator(module, **how), networks.network_id(module)
+    return usual_evaluator(module, **how), networks.network_id(module)
 
 
 def figures_table(progress: Progress, games: int | None = None) -> Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,15 +31,18 @@ def tournament(
     max_moves: arena.MaxMoves = None,
     adjudicate_above: arena.AdjudicateAbove = None,
     store: arena.StorePath = Path("ramify.db"),
-    together: arena.Together = 16,
+    concurrency: arena.Concurrency = 16,
     workers: arena.Workers = 0,
+    replay: arena.Replay = False,
+    count_forfeits: arena.CountForfeits = False,
     anchor: arena.Anchor = None,
     json: arena.AsJson = False,
 ) -> None:
     """Play a tournament: a rating list with intervals, and a table of who beat whom.
 
     Games that are in the store are not played again: with one more player, only
-    its games are. Ctrl-C keeps what is finished, and the same command goes on.
+    its games are, and those that were forfeited; with --replay, all are. Ctrl-C
+    keeps what is finished, and the same command goes on.
 
     \b
     ramify tournament random search:simulations=50 search:simulations=200 --set size=5
@@ -53,27 +58,26 @@ def tournament(
         fail("a tournament needs two players at least; --pool adds reference players")
     pairings = one_against_all(everybody[0], everybody[1:]) if gauntlet else round_robin(everybody)
     labels = arena.different({config.identity: config.label for config in everybody})
-    play(setup, pairings, games, store, together, workers, arena.find_anchor(labels, anchor), as_json=json)
+    how = arena.How(store, concurrency, workers, replay, count_forfeits)
+    play(setup, pairings, games, how, arena.find_anchor(labels, anchor), as_json=json)
 
 
 def play(
     setup: arena.Setup,
     pairings: Sequence[Pairing],
     games: int,
-    store: Path,
-    together: int,
-    workers: int,
+    how: arena.How,
     anchor: str | None,
     *,
     as_json: bool,
 ) -> None:
     """Play what is missing and print the standings."""
-    from ramify.arena import Pace, Tournament
+    from ramify.arena import ParallelSettings, Tournament
 
-    plan = Tournament(setup.game, tuple(pairings), games, setup.conditions)
+    plan = Tournament(setup.game, tuple(pairings), games, setup.config)
     start = time.perf_counter()
     counts = {"found": 0, "played": 0}
-    with arena.open_store(store) as kept, arena.progress_bar(as_json) as shown:
+    with arena.open_store(how.store) as kept, arena.progress_bar(as_json) as shown:
 
         def watch(progress: Progress) -> None:
             counts.update(found=progress.found, played=progress.done - progress.found)
@@ -81,14 +85,21 @@ def play(
                 shown(progress)
 
         try:
-            standings = plan.run(results=kept.results(), pace=Pace(together, workers), watch=watch)
+            results, parallel = kept.results(replay=how.replay), ParallelSettings(how.concurrency, how.workers)
+            standings = plan.run(results=results, parallel=parallel, watch=watch, on_interrupt="return")
+            standings = replace(standings, count_forfeits=how.count_forfeits)
         except arena.MISTAKES as error:
             fail(error)
+        for sentence in (unsaved := kept.finish()):
+            print(f"ramify: {sentence}", file=sys.stderr)
     labels = arena.different({config.identity: config.label for config in standings.players})
     more = {
         "game": setup.game.name,
         "params": dict(setup.game.params),
         **counts,
+        "replay": how.replay,
         "seconds": time.perf_counter() - start,
     }
     arena.report(standings, labels, anchor, as_json=as_json, cross=True, more=more)
+    if unsaved:
+        raise typer.Exit(2)

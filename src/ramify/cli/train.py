@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # What can go wrong with a run through no fault of this program: one line says it, no traceback.
 PROBLEMS = (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError)
+STOPPED, TERMINATED = 130, 143  # exit codes, as shells give them: 128 and the number of the signal
 CURVES = {  # figures of iterations that people look at first
     "new_policy": "policy loss on new positions",
     "new_value": "value loss on new positions",
@@ -46,7 +47,7 @@ def train(
 ) -> None:
     """Train a network from self-play.
 
-    Ctrl-C stops a run with everything kept; the same command goes on with it.
+    Ctrl-C or SIGTERM stops a run with everything kept; the same command goes on with it.
     A GPU is used where there is one, and then games are played meanwhile.
 
     \b
@@ -87,11 +88,12 @@ def list_presets(*, as_json: bool) -> None:
 def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: bool, as_json: bool) -> None:
     """Train, and say what came of it."""
     from ramify.training import read_metrics
+    from ramify.training.processes import Terminated
 
     try:
         network = trained_network(config, folder, store, tensorboard, quiet=as_json)
-    except KeyboardInterrupt:
-        end_stopped(folder)
+    except KeyboardInterrupt as stop:
+        end_stopped(folder, TERMINATED if isinstance(stop, Terminated) else STOPPED)
     except PROBLEMS as error:
         fail(error)
     figures = list(read_metrics(folder / "metrics.jsonl", "iteration"))
@@ -101,10 +103,10 @@ def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: b
         print(f"trained; the network is {network}")
 
 
-def end_stopped(folder: Path) -> NoReturn:
-    """End the command after Ctrl-C."""
+def end_stopped(folder: Path, code: int = STOPPED) -> NoReturn:
+    """End the command after Ctrl-C or SIGTERM."""
     print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
-    raise typer.Exit(130) from None
+    raise typer.Exit(code) from None
 
 
 def trained_network(config: TrainConfig, folder: Path, store: Path | None, tensorboard: bool, *, quiet: bool) -> Path:

@@ -44,8 +44,8 @@ class Player:
     """Searches with random games as its only knowledge, and keeps its graph from turn to turn."""
 
     def __init__(self, game: Game, number: int, simulations: int, seed: int) -> None:
+        from ramify.engine import SearchConfig, Searcher
         from ramify.evaluators import Rollout
-        from ramify.search import SearchConfig, Searcher
 
         self.number = number
         self.simulations = simulations

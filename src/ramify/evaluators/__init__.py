@@ -1,18 +1,17 @@
 """Evaluators: what a search asks for priors and values.
 
-``Network`` (torch) is here too, loaded when it is first used: it comes from ``ramify.networks``.
+What needs torch (``Network``, ``RunConfig``, ``network_evaluator``, ``pretrained``) is loaded when it is first used.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ramify.evaluators import late as _late
+from ramify.engine.batch import Batch, Evaluation, Evaluator
 from ramify.evaluators.cache import Cached
 from ramify.evaluators.ensemble import Ensemble
 from ramify.evaluators.onnx import Onnx
 from ramify.evaluators.pending import Pending
 from ramify.evaluators.simple import Function, Rollout, Uniform
 from ramify.evaluators.symmetries import Symmetries
-from ramify.search.batch import Batch, Evaluation, Evaluator
 
 __all__ = [
     "Batch",
@@ -21,19 +20,31 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Function",
+    "Network",
     "Onnx",
     "Pending",
     "Rollout",
+    "RunConfig",
     "Symmetries",
     "Uniform",
+    "network_evaluator",
+    "pretrained",
 ]
 
 
+if TYPE_CHECKING:
+    from ramify.evaluators.network import Network, RunConfig, network_evaluator, pretrained
+
+_TORCH = ("Network", "RunConfig", "network_evaluator", "pretrained")
+
+
 def __getattr__(name: str) -> Any:
-    if name == "Network":
-        return _late.provided(name)
+    if name in _TORCH:
+        from ramify.evaluators import network
+
+        return getattr(network, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), "Network"]
+    return [*globals(), *_TORCH]

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.engine.batch import Batch, Evaluation, split
+from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, submit, version_of
-from ramify.search.batch import Batch, Evaluation, split
 
 Entry = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits of the legal actions of both players; values [2]
 
@@ -49,6 +50,11 @@ class Cached(Submitting):
     def version(self) -> Any:
         """That of the evaluator inside."""
         return version_of(self.inner)
+
+    @property
+    def c_puct(self) -> float:
+        """As of the evaluator inside."""
+        return c_puct_of(self.inner)
 
     def clear(self) -> None:
         """Forget every position, and the counts of hits and misses."""

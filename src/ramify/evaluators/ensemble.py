@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ramify.engine.batch import Batch, Evaluation, split
+from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import (
     Later,
     Pending,
@@ -17,7 +19,6 @@ from ramify.evaluators.pending import (
     submit,
     version_of,
 )
-from ramify.search.batch import Batch, Evaluation, split
 
 
 class Ensemble(Submitting):
@@ -36,6 +37,11 @@ class Ensemble(Submitting):
     def version(self) -> Any:
         """Those of the evaluators inside."""
         return tuple(version_of(inner) for inner in self.inners)
+
+    @property
+    def c_puct(self) -> float:
+        """The weighted mean of those of the evaluators inside."""
+        return float(np.dot(self.weights, [c_puct_of(inner) for inner in self.inners]))
 
     def submit(self, batch: Batch) -> Pending:
         kept = Batch(batch.observations, batch.legal.copy(), batch.acting.copy(), batch.keys)

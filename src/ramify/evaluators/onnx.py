@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
-from ramify.evaluators.late import provided
+from ramify.base.onnx_files import WEIGHTS, check_whole, sealed
+from ramify.engine.batch import Batch
 from ramify.evaluators.outputs import (
     Outputs,
     by_player,
@@ -25,22 +27,25 @@ from ramify.evaluators.outputs import (
     padded_size,
     parts,
 )
-from ramify.evaluators.pending import Pending, Ready, Submitting
-from ramify.search.batch import Batch
+from ramify.evaluators.pending import NETWORK_C_PUCT, Pending, Ready, Submitting
+from ramify.evaluators.threads import CallThreads
 
-WEIGHTS = "ramify.weights"  # in a model's metadata: {name in the network: name in the graph}, as JSON
+CALL_ROWS = 32  # of one call on a CPU: more rows at once are no faster there, for large networks and small ones
 Shape = tuple[int, ...]
+_threads = CallThreads("ramify-onnx")
 
 
 class Onnx(Submitting):
     """Runs a network with ONNX Runtime.
 
     ``model`` is a file (as ``ramify.networks.export_onnx`` writes it), its bytes, or a torch module: a module is
-    exported the first time a board of each size is evaluated (seconds; a file holds one size). ``threads`` are those of
-    one call; several threads may call. Batches are padded up to ``buckets`` where given.
+    exported the first time a board of each size is evaluated (seconds; a file holds one size). On a CPU a batch is run
+    in parts of 32 rows, or padded up to ``buckets`` where given, ``threads`` of them at once: what a row gets does not
+    depend on ``threads``. Several threads may evaluate.
     """
 
     needs_legal = False  # of a batch: self-play need not say what is legal
+    c_puct = NETWORK_C_PUCT
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class Onnx(Submitting):
         if threads < 1:
             raise ValueError(f"threads is at least 1, not {threads}")
         self.threads, self.providers, self.buckets = threads, tuple(providers), checked_buckets(buckets)
+        self._on_cpu = set(self.providers) == {"CPUExecutionProvider"}
         self.version = 0  # counts changes of weights
         self._lock = threading.Lock()  # held for moments: to take a session, to change them all
         self._export = threading.Lock()  # one export or change of weights at a time
@@ -68,19 +74,25 @@ class Onnx(Submitting):
     def _load(self, model: Any) -> None:
         if not isinstance(model, str | os.PathLike | bytes | bytearray):
             raise TypeError(f"a model is a file, its bytes or a torch module, not {type(model).__name__}")
-        content = bytes(model) if isinstance(model, bytes | bytearray) else Path(model).read_bytes()
-        session = self._open(content)
+        if isinstance(model, bytes | bytearray):
+            name, content = "this model", bytes(model)
+        else:
+            name, content = os.fspath(model), Path(model).read_bytes()
+        check_whole(content, name)
+        session = self._open(content, name)
         shape = tuple(session.get_inputs()[0].shape[1:])
         self._models[shape], self._sessions[shape] = content, session
 
-    def _open(self, content: bytes) -> Any:
+    def _open(self, content: bytes, name: str = "this model") -> Any:
         ort = _import("onnxruntime")
         options = ort.SessionOptions()
-        options.intra_op_num_threads, options.inter_op_num_threads = self.threads, 1
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # calls run in threads of our own
         options.log_severity_level = 3  # errors
-        # Threads that spin while they wait take the cores from the search.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        session = ort.InferenceSession(content, options, providers=list(self.providers))
+        try:
+            session = ort.InferenceSession(content, options, providers=list(self.providers))
+        except Exception as error:  # the runtime's errors have no class in common
+            reason = " ".join(str(error).split())
+            raise ValueError(f"{name} is damaged, or no ONNX model: {reason}") from None
         names = [output.name for output in session.get_outputs()]
         if names[:2] != ["logits", "values"] or len(session.get_inputs()) != 1:
             raise ValueError(f"a model needs one input and the outputs logits and values, not {names}")
@@ -96,7 +108,9 @@ class Onnx(Submitting):
             raise EvaluatorError(f"this model is for observations of shape {known}, not {list(shape)}")
         with self._export:
             if shape not in self._sessions:
-                content = provided("onnx_bytes")(self._module, shape)
+                from ramify.networks.onnx import onnx_bytes  # brings torch, which a module has brought already
+
+                content = onnx_bytes(self._module, shape)
                 if self._weights is not None:
                     content = with_weights(content, self._weights)
                 session = self._open(content)
@@ -106,15 +120,16 @@ class Onnx(Submitting):
 
     def submit(self, batch: Batch) -> Pending:
         session = self.session(batch.observations.shape[1:])
-        name = session.get_inputs()[0].name
-        pieces: list[Outputs] = []
-        for part in parts(len(batch), self.buckets):
-            given = batch.observations[part]
-            rows = padded(given, padded_size(len(given), self.buckets))
-            logits, values = session.run(["logits", "values"], {name: np.ascontiguousarray(rows, np.float32)})
-            check_shapes(logits.shape, values.shape, len(rows))
-            pieces.append((logits[: len(given)], values[: len(given)]))
-        return Ready(by_player(joined(pieces), batch.acting))
+        sizes = self.buckets or ((CALL_ROWS,) if self._on_cpu else None)
+        calls = [partial(self._call, session, batch.observations[part]) for part in parts(len(batch), sizes)]
+        return Ready(by_player(joined(_threads.run(calls, self.threads, here=True)), batch.acting))
+
+    def _call(self, session: Any, observations: NDArray[np.float32]) -> Outputs:
+        rows = padded(observations, padded_size(len(observations), self.buckets))
+        given = {session.get_inputs()[0].name: np.ascontiguousarray(rows, np.float32)}
+        logits, values = session.run(["logits", "values"], given)
+        check_shapes(logits.shape, values.shape, len(rows))
+        return logits[: len(observations)], values[: len(observations)]
 
     def load_weights(self, weights: Any) -> None:
         """Change to these weights (a state dict or a module) between two batches; games go on meanwhile.
@@ -149,8 +164,7 @@ def with_weights(content: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
             raise ValueError(f"{name} must have shape {list(constant.dims)}, not {list(array.shape)}")
         wanted = onnx.helper.tensor_dtype_to_np_dtype(constant.data_type)
         constant.CopyFrom(onnx.numpy_helper.from_array(np.ascontiguousarray(array, wanted), constant_name))
-    changed: bytes = model.SerializeToString()
-    return changed
+    return sealed(model.SerializeToString())
 
 
 def check_finite(weights: Mapping[str, NDArray[Any]]) -> None:

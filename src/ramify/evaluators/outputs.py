@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
-from ramify.search.batch import Evaluation
+from ramify.engine.batch import Evaluation
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits, values
+LEAST_SHARE = 16  # rows: two calls with half of that each take a small network as long as one with all of them
 
 
 def by_player(outputs: Outputs, acting: NDArray[np.bool_]) -> Evaluation:
@@ -58,6 +59,13 @@ def parts(rows: int, buckets: Sequence[int] | None) -> Iterator[slice]:
     largest = rows if buckets is None else buckets[-1]
     for start in range(0, rows, max(1, largest)):
         yield slice(start, min(rows, start + largest))
+
+
+def shares(rows: int, threads: int) -> Iterator[slice]:
+    """Slices of nearly one size: one for each thread, as far as they do not become so small that nothing is gained."""
+    count = max(1, min(threads, rows // LEAST_SHARE))
+    for number in range(count):
+        yield slice(rows * number // count, rows * (number + 1) // count)
 
 
 def padded(observations: NDArray[np.float32], size: int) -> NDArray[np.float32]:

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.search.batch import Batch, Evaluation, Evaluator
+from ramify.engine.batch import Batch, Evaluation, Evaluator
+
+NETWORK_C_PUCT = 1.4  # suits networks: docs/decisions/0031-exploration-by-evaluator.md
 
 
 class Pending(Protocol):

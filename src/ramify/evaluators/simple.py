@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify.search.batch import Batch, Evaluation, NativeEvaluator
+from ramify.engine.batch import Batch, Evaluation, NativeEvaluator
 
 
 class Uniform(NativeEvaluator):
@@ -21,6 +21,8 @@ class Uniform(NativeEvaluator):
 
 class Rollout(NativeEvaluator):
     """Uniform priors; the value is the mean of ``games`` random games from the position. Runs inside the core."""
+
+    c_puct = 3.0  # measured: docs/decisions/0031-exploration-by-evaluator.md
 
     def __init__(self, games: int = 1) -> None:
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games < 2**31:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
+from ramify.engine.batch import Batch, Evaluation, PerPlayer, split
+from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import (
     Later,
     Pending,
@@ -20,7 +22,6 @@ from ramify.evaluators.pending import (
 )
 from ramify.games import Game
 from ramify.games.registry import checked_game
-from ramify.search.batch import Batch, Evaluation, PerPlayer, split
 
 Rows = NDArray[np.intp]
 
@@ -56,6 +57,11 @@ class Symmetries(Submitting):
     def version(self) -> Any:
         """That of the evaluator inside."""
         return version_of(self.inner)
+
+    @property
+    def c_puct(self) -> float:
+        """As of the evaluator inside."""
+        return c_puct_of(self.inner)
 
     def submit(self, batch: Batch) -> Pending:
         rows, shape = len(batch), batch.observations.shape[1:]

@@ -1,6 +1,10 @@
 """Games: the protocol, the registry, games written in Python, and the checker for game authors."""
 
+import sys as _sys
+from types import ModuleType as _ModuleType
+
 from ramify._core import IllegalAction, InvalidInput
+from ramify.base.deprecation import warn_renamed
 from ramify.games import chess as _chess  # noqa: F401  # adds state.board
 from ramify.games import pyrat as _pyrat  # noqa: F401  # adds presets and derived attributes
 from ramify.games.broken import BrokenGame
@@ -10,18 +14,12 @@ from ramify.games.openspiel import load as _load_openspiel
 from ramify.games.protocol import Game, State, Symmetry
 from ramify.games.python_game import PythonGame
 from ramify.games.python_state import PythonState
-from ramify.games.registry import families, games, make, presets, register, register_family, register_presets
+from ramify.games.registry import families, list_games, make, presets, register, register_family, register_presets
 from ramify.games.report import Problem, Report
 from ramify.games.stable import stable_key
 from ramify.games.symmetry import PythonSymmetry, cell_symmetry, square_symmetries
 
 register_family("openspiel", _load_openspiel)
-
-# `ramify.games` is both this package and, as users write it, the function ramify.games(). The package attribute is the
-# function, so the function answers for the package: `import ramify.games as g` and `ramify.games.registry` work as if
-# it were the module. ramify.search does the same.
-games.__name__ = __name__
-vars(games).update({name: value for name, value in globals().items() if not name.startswith("_")})
 
 __all__ = [
     "BrokenGame",
@@ -38,7 +36,7 @@ __all__ = [
     "cell_symmetry",
     "check_game",
     "families",
-    "games",
+    "list_games",
     "make",
     "presets",
     "register",
@@ -50,3 +48,14 @@ __all__ = [
     "stable_key",
     "state_attribute",
 ]
+
+
+class _CallableModule(_ModuleType):
+    """This package, which could be called before version 0.2."""
+
+    def __call__(self) -> list[str]:
+        warn_renamed("ramify.games()", "ramify.list_games()")
+        return list_games()
+
+
+_sys.modules[__name__].__class__ = _CallableModule

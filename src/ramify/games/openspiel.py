@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import IllegalAction, InvalidInput
-from ramify.games.hints import nearest
+from ramify.base.hints import nearest
 from ramify.games.python_game import PythonGame, refuse_parts, refuse_unknown
 from ramify.games.python_state import PythonState
 from ramify.games.stable import stable_key

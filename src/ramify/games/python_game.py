@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ramify._core import InvalidInput
+from ramify.base.hints import did_you_mean
+from ramify.base.seeds import checked_seed
 from ramify.games.broken import BrokenGame
-from ramify.games.hints import did_you_mean
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
-from ramify.games.seeds import checked_seed
 from ramify.games.stable import stable_bytes, stable_key
 from ramify.games.symmetry import identity_symmetry
 
@@ -54,7 +54,7 @@ class PythonGame(metaclass=_GameType):
     observation_shape: tuple[int, ...]
     simultaneous: bool = False  # True where both players can act at once
     symmetries: Sequence[Symmetry]  # the identity first; more of them need transform()
-    zero_sum: bool = False  # True where one player always wins what the other loses
+    zero_sum: bool = False  # True where one player wins what the other loses, at every turn
     returns_range: tuple[float, float] | None = None  # least and most of a player's returns; the solver needs it
     chance: bool = False  # True where apply() draws lots: then nothing can be proven
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from ramify import _core
-from ramify.games.hints import did_you_mean
+from ramify.base.hints import did_you_mean
 from ramify.games.protocol import Game
 
 Factory = Callable[..., Game]
@@ -62,7 +62,7 @@ def register_presets(game: str, presets: dict[str, dict[str, Any]]) -> None:
     _presets[game] = presets
 
 
-def games() -> list[str]:
+def list_games() -> list[str]:
     """Names that :func:`make` knows (families such as ``openspiel:NAME`` apart)."""
     return sorted([*_core.game_names(), *_python_games])
 
@@ -78,7 +78,7 @@ def presets(game: str) -> dict[str, dict[str, Any]]:
 
 
 def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
-    """The game of that name. ``games()`` lists the names; see API docs for parameters."""
+    """The game of that name. ``list_games()`` lists the names; see API docs for parameters."""
     if not isinstance(name, str):
         raise TypeError(f"a game's name is a text, not {type(name).__name__}")
     if preset is not None:
@@ -90,9 +90,9 @@ def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
     prefix, separator, rest = name.partition(":")
     if separator and prefix in _families:
         return _families[prefix](rest, params)
-    hint = did_you_mean(name, games(), after=" ")
+    hint = did_you_mean(name, list_games(), after=" ")
     others = ", ".join(f"{family}:NAME" for family in families())
-    raise ValueError(f"no game named {name!r}; {hint}known games: {', '.join(games())}, {others}")
+    raise ValueError(f"no game named {name!r}; {hint}known games: {', '.join(list_games())}, {others}")
 
 
 def _preset(game: str, preset: str) -> dict[str, Any]:

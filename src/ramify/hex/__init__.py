@@ -4,14 +4,16 @@ Nothing here searches by itself; every class composes ``ramify.Searcher`` or ``r
 """
 
 from ramify.hex.config import MCTS_CONFIG, MCTSConfig
-from ramify.hex.engines import BatchedMCTSPlayer, BatchedMCTSSelfPlayEngine, select_move
+from ramify.hex.engines import BatchedMCTSPlayer, BatchedMCTSSelfPlayEngine, SelfPlayEngine, select_move
 from ramify.hex.mcts import BatchedNeuralMCTS, NeuralMCTS
 from ramify.hex.model import SimpleModelInference, evaluator_for
-from ramify.hex.node import MCTSNode
+from ramify.hex.node import BatchedMCTSNode, MCTSNode
+from ramify.hex.orchestrator import Orchestrator
 from ramify.hex.state import HexGameState, Move
 
 __all__ = [
     "MCTS_CONFIG",
+    "BatchedMCTSNode",
     "BatchedMCTSPlayer",
     "BatchedMCTSSelfPlayEngine",
     "BatchedNeuralMCTS",
@@ -20,6 +22,8 @@ __all__ = [
     "MCTSNode",
     "Move",
     "NeuralMCTS",
+    "Orchestrator",
+    "SelfPlayEngine",
     "SimpleModelInference",
     "evaluator_for",
     "select_move",

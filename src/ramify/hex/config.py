@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
-from ramify.search.config import SearchConfig
-from ramify.search.settings import Settings
+from ramify.base.settings import Settings
+from ramify.engine.config import SearchConfig
 
 
 class MCTSConfig(Settings):
@@ -31,8 +32,10 @@ class MCTSConfig(Settings):
     seed: int = Field(0, ge=0, description="of all chance")
 
     @classmethod
-    def read(cls, config: MCTSConfig | dict[str, Any] | None) -> MCTSConfig:
+    def read(cls, config: MCTSConfig | Mapping[str, Any] | None) -> MCTSConfig:
         """The settings from a dict with some of the keys."""
+        if config is not None and not isinstance(config, MCTSConfig | Mapping):
+            raise TypeError(f"mcts_config is a dict with keys of MCTS_CONFIG, not {type(config).__name__}")
         return config if isinstance(config, MCTSConfig) else cls(**(config or {}))
 
     def search(self) -> SearchConfig:

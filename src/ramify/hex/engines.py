@@ -2,93 +2,132 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ramify.games import make
+from ramify.engine.alphabeta import alphabeta
+from ramify.engine.policies import tempered
 from ramify.hex.config import MCTSConfig
 from ramify.hex.mcts import BatchedNeuralMCTS, NeuralMCTS
 from ramify.hex.model import SimpleModelInference
 from ramify.hex.node import MCTSNode
+from ramify.hex.orchestrator import Orchestrator
 from ramify.hex.state import HexGameState, Move
-from ramify.search.alphabeta import alphabeta
-from ramify.search.policies import tempered
-from ramify.selfplay import GameRecord, PlayConfig, SelfPlay, decode
+from ramify.selfplay import GameRecord
 
 
 class BatchedMCTSPlayer:
-    """Chooses the most visited move, or with ``algorithm="minimax"`` the move that alpha-beta finds."""
+    """Chooses the most visited move, or with ``algorithm="minimax"`` the move that alpha-beta finds.
 
-    def __init__(self, model: Any, mcts_config: MCTSConfig | dict[str, Any] | None = None) -> None:
+    ``model_path``: a file, the name of a shipped network, or any other model that ``SimpleModelInference`` takes.
+    """
+
+    def __init__(self, model_path: Any, mcts_config: MCTSConfig | Mapping[str, Any] | None = None) -> None:
         self.config = MCTSConfig.read(mcts_config)
         self.num_simulations = self.config.num_simulations
-        self.mcts_engine = make_engine(model, self.config) if self.config.algorithm == "mcts" else None
+        self.model, self.mcts_engine = make_engine(model_path, self.config)
 
     def select_move(self, state: HexGameState) -> Move:
         """The move to play; the same one each time."""
         if self.mcts_engine is None:
             return minimax_move(state, self.config)
-        return select_move(self.mcts_engine.search(state, self.num_simulations))
+        return self._select_best_move(self.mcts_engine.search(state, self.num_simulations))
+
+    def _select_best_move(self, root: MCTSNode) -> Move:
+        return select_move(root)
 
 
-class BatchedMCTSSelfPlayEngine:
-    """Games of one model against itself, ``games_at_once`` of them with shared batches.
+class SelfPlayEngine:
+    """Games of Hex against oneself, move by move. Alpha-beta chooses the moves, without the model; a subclass need not.
 
-    The settings are those of ``MCTS_CONFIG``; moves are drawn by visits at ``temperature`` all the game through.
+    Settings are those of ``MCTS_CONFIG``; those given by name go before those in ``mcts_config``.
     """
 
     def __init__(
         self,
-        model: Any,
+        model: Any = None,
         board_size: int = 11,
-        mcts_simulations: int = 800,
+        *,
+        mcts_config: MCTSConfig | Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.config = MCTSConfig.read(mcts_config).replace(**settings)
+        self.board_size, self.temperature = board_size, self.config.temperature
+        self.model = model
+        self._rng = np.random.default_rng(self.config.seed)
+
+    def play_game(self) -> HexGameState:
+        """One game from the empty board: its last position, which knows the moves."""
+        state = HexGameState(self.board_size)
+        while not state.game_over:
+            state = state.make_move(*self._select_move(state))
+        return state
+
+    def _select_move(self, state: HexGameState) -> Move:
+        return minimax_move(state, self.config)
+
+
+class BatchedMCTSSelfPlayEngine(SelfPlayEngine):
+    """Games of one model against itself, by search. ``play_games`` plays ``games_at_once`` of them with shared batches.
+
+    ``mcts_simulations`` is ``num_simulations`` of ``MCTS_CONFIG`` by another name.
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        board_size: int = 11,
+        mcts_simulations: int | None = None,
         *,
         games_at_once: int = 16,
-        mcts_config: MCTSConfig | dict[str, Any] | None = None,
+        mcts_config: MCTSConfig | Mapping[str, Any] | None = None,
+        **settings: Any,
     ) -> None:
-        self.config = MCTSConfig.read(mcts_config).replace(num_simulations=mcts_simulations)
-        self.board_size, self.mcts_simulations, self.games_at_once = board_size, mcts_simulations, games_at_once
-        self.player = BatchedMCTSPlayer(model, self.config)
-        self._model = SimpleModelInference(model) if self.config.algorithm == "mcts" else None
-        self._rng = np.random.default_rng(self.config.seed)
+        if mcts_simulations is not None:
+            if "num_simulations" in settings:
+                raise ValueError("mcts_simulations and num_simulations are the same setting: give one of them")
+            settings["num_simulations"] = mcts_simulations
+        super().__init__(model, board_size, mcts_config=mcts_config, **settings)
+        self.model, self.mcts_engine = make_engine(model, self.config)
+        self.mcts_simulations, self.games_at_once = self.config.num_simulations, games_at_once
 
     def play_games(self, games: int, first: int = 0) -> list[GameRecord]:
         """So many games, by number; what a game becomes depends on the seed and its number alone."""
-        if self._model is None:
+        if self.mcts_engine is None:
             raise ValueError("records of self-play hold what simulations found: they need algorithm='mcts'")
-        temperature = self.config.temperature
-        play = SelfPlay(
-            make("hex", size=self.board_size),
-            self._model.evaluator,
-            self.config.search(),
-            PlayConfig(temperature=temperature, temperature_end=temperature),
-            games=games,
-            places=self.games_at_once,
-            seed=self.config.seed,
-            first=first,
-        )
-        records = [decode(record) for finished in play for record in finished]
-        return sorted(records, key=lambda record: record.number)
+        return Orchestrator(self.model, self.board_size, self.games_at_once, self.config).play_games(games, first)
 
     def select_move(self, state: HexGameState) -> Move:
         """One move as in self-play: drawn by visits."""
-        engine = self.player.mcts_engine
-        if engine is None:
-            return self.player.select_move(state)
-        return select_move(engine.search(state, self.mcts_simulations), self.config.temperature, self._rng)
+        return self._select_move(state)
+
+    def _select_move(self, state: HexGameState) -> Move:
+        if self.mcts_engine is None:
+            return super()._select_move(state)
+        return self._select_move_from_visits(self.mcts_engine.search(state, self.mcts_simulations))
+
+    def _select_move_from_visits(self, root: MCTSNode) -> Move:
+        """A move drawn by visits, with the temperature."""
+        return select_move(root, self.temperature, self._rng)
 
 
-def make_engine(model: Any, config: MCTSConfig) -> NeuralMCTS:
-    """The search that these settings describe."""
+def make_engine(model: Any, config: MCTSConfig) -> tuple[SimpleModelInference | None, NeuralMCTS | None]:
+    """The model and the search that these settings describe; neither for alpha-beta."""
+    if config.algorithm != "mcts":
+        return None, None
+    inference = model if isinstance(model, SimpleModelInference) else SimpleModelInference(model)
     common: dict[str, Any] = {
         "enable_transposition_table": config.enable_transposition_table,
         "max_table_size": config.max_table_size,
         "seed": config.seed,
     }
     if config.enable_batching:
-        return BatchedNeuralMCTS(model, config.exploration_constant, batch_size=config.batch_size, **common)
-    return NeuralMCTS(model, config.exploration_constant, **common)
+        return inference, BatchedNeuralMCTS(
+            inference, config.exploration_constant, batch_size=config.batch_size, **common
+        )
+    return inference, NeuralMCTS(inference, config.exploration_constant, **common)
 
 
 def select_move(root: MCTSNode, temperature: float = 0.0, rng: np.random.Generator | None = None) -> Move:

@@ -6,13 +6,23 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from ramify.engine import SearchConfig, Searcher, SearchResult
+from ramify.engine.batch import NativeEvaluator
 from ramify.hex.config import MCTSConfig
 from ramify.hex.model import SimpleModelInference
 from ramify.hex.node import MCTSNode
 from ramify.hex.state import HexGameState
-from ramify.search import SearchConfig, Searcher, SearchResult
 
 log = logging.getLogger("ramify")
+
+# Settings of SearchConfig that have another name here, and what they are called.
+RENAMED = {
+    "simulations": "the argument num_simulations of search",
+    "c_puct": "exploration_constant",
+    "graph": "enable_transposition_table",
+    "canonical": "enable_transposition_table",
+    "max_nodes": "max_table_size",
+}
 
 
 class NeuralMCTS:
@@ -31,6 +41,9 @@ class NeuralMCTS:
         seed: int = 0,
         **settings: Any,
     ) -> None:
+        for name, instead in RENAMED.items():
+            if name in settings:
+                raise ValueError(f"{name} is {instead} here: it would be set twice")
         self.model = model if isinstance(model, SimpleModelInference) else SimpleModelInference(model)
         self.exploration_constant = exploration_constant
         config = MCTSConfig(
@@ -65,7 +78,9 @@ class BatchedNeuralMCTS(NeuralMCTS):
         if not root_states:
             return []
         states = [checked(state).state for state in root_states]
-        results = self._searcher(root_states[0], num_simulations).run_many(states)
+        # As each search alone would begin; evaluators of the core count their random games on from search to search.
+        seeds = None if isinstance(self.model.evaluator, NativeEvaluator) else [self.seed] * len(states)
+        results = self._searcher(root_states[0], num_simulations).run_many(states, seeds)
         total = {name: sum(result.stats[name] for result in results) for name in COUNTED}
         deepest = max(result.stats["max_depth"] for result in results)
         self.statistics = statistics({**results[0].stats, **total, "max_depth": deepest})

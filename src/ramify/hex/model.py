@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.arena.network_files import network_file
+from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.evaluators import Rollout
 from ramify.games import Game, State, make
-from ramify.search.batch import Evaluator, NativeEvaluator, batch_of, split
 
 ROLLOUTS = 1  # random games behind a value where there is no network
 
@@ -48,8 +47,9 @@ def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator
     if isinstance(model, str | os.PathLike):
         return _from_file(model, None, device)
     if hasattr(model, "state_dict"):
-        network: Evaluator = importlib.import_module("ramify.networks").Network(model, device)
-        return network
+        from ramify.evaluators import Network
+
+        return Network(model, device)
     raise TypeError(
         f"a model is a file of ramify.networks.save, the name of a shipped network, a torch module or an evaluator, "
         f"not {type(model).__name__}"
@@ -57,9 +57,10 @@ def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator
 
 
 def _from_file(name: str | os.PathLike[str], game: Game | None, device: str | None) -> Evaluator:
-    networks = importlib.import_module("ramify.networks")
-    evaluator: Evaluator = networks.Network(networks.load(network_file(os.fspath(name)), game), device)
-    return evaluator
+    from ramify.evaluators import Network
+    from ramify.networks import load
+
+    return Network(load(network_file(os.fspath(name)), game), device)
 
 
 def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | NativeEvaluator, str]:
@@ -73,7 +74,9 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
         return rollouts
     if network is not None:
         return _from_file(network, game, None), Path(network).stem
-    found = importlib.import_module("ramify.networks.pretrained").for_game(game)
+    from ramify.networks.pretrained import for_game
+
+    found = for_game(game)
     return rollouts if found is None else (_from_file(found.file, game, None), found.name)
 
 

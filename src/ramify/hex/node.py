@@ -8,8 +8,8 @@ from math import isqrt
 from types import MappingProxyType
 from typing import Any
 
+from ramify.engine.result import Path, Report, SearchResult
 from ramify.hex.state import HexGameState, Move
-from ramify.search.result import Path, Report, SearchResult
 
 
 class MCTSNode:
@@ -121,7 +121,7 @@ class MCTSNode:
 
     @cached_property
     def _report(self) -> Report:
-        return self._result.look(self._path)
+        return self._result.node(self._path)
 
     @property
     def _player(self) -> int:
@@ -147,3 +147,6 @@ class MCTSNode:
 
     def __repr__(self) -> str:
         return f"MCTSNode(move={self.move}, visits={self.visits}, mean_value={self.mean_value:+.3f})"
+
+
+BatchedMCTSNode = MCTSNode  # batches change which leaves are evaluated together, not what a node is

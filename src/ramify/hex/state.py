@@ -35,7 +35,7 @@ class HexGameState:
 
     @property
     def state(self) -> State:
-        """The position for ``ramify.search`` and all the rest: a copy, so that this one cannot be changed."""
+        """The position for ``ramify.engine`` and all the rest: a copy, so that this one cannot be changed."""
         return self._state.copy()
 
     @property

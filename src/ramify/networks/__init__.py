@@ -1,36 +1,35 @@
-"""Torch networks for games, their files, and the evaluator that runs them. Loaded when first used."""
+"""Torch networks for games, and their files. Loaded when first used; ``rf.evaluators.Network`` runs them."""
+
+import sys as _sys
 
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
     raise ImportError("networks need torch: pip install 'ramify[torch]'") from error
 
+from ramify.base.deprecation import renamed as _renamed
 from ramify.networks.blocks import folded
 from ramify.networks.build import describe, make, network_id, parameter_counts
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
-from ramify.networks.evaluator import Network, RunConfig, evaluator
 from ramify.networks.files import load, save
 from ramify.networks.layouts import Layout, Spec, policy_layout, register_layout
 from ramify.networks.modules import MLP, GameNetwork, ResNet
 from ramify.networks.onnx import export_onnx, onnx_bytes
-from ramify.networks.pretrained import Pretrained, pretrained
+from ramify.networks.pretrained import Pretrained, shipped
 
 __all__ = [
     "MLP",
     "GameNetwork",
     "Layout",
     "MLPConfig",
-    "Network",
     "NetworkConfig",
     "Pretrained",
     "Registry",
     "ResNet",
     "ResNetConfig",
-    "RunConfig",
     "Spec",
     "config_of",
     "describe",
-    "evaluator",
     "export_onnx",
     "folded",
     "load",
@@ -39,7 +38,17 @@ __all__ = [
     "onnx_bytes",
     "parameter_counts",
     "policy_layout",
-    "pretrained",
     "register_layout",
     "save",
+    "shipped",
 ]
+
+# These run networks, so they are evaluators, in a layer that this one does not know: the front door does.
+_MOVED = {"Network": "Network", "RunConfig": "RunConfig", "evaluator": "network_evaluator", "pretrained": "pretrained"}
+__getattr__ = _renamed(
+    __name__,
+    {
+        old: (f"ramify.evaluators.{new}", lambda new=new: getattr(_sys.modules["ramify"].evaluators, new))  # type: ignore[misc]
+        for old, new in _MOVED.items()
+    },
+)

@@ -43,6 +43,21 @@ def make(game: Game, config: str | Mapping[str, Any] | NetworkConfig | None = No
     return module
 
 
+def shapes(game: Game, config: NetworkConfig) -> dict[str, tuple[int, ...]] | None:
+    """The shape of every weight that such a network would have, without the memory for any.
+
+    None for a network of somebody's own that cannot be built without its weights.
+    """
+    chosen, spec = settled(config, game)
+    builder = Registry.get(chosen.kind)[1]
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):
+            module = builder(chosen, spec)
+    except (RuntimeError, NotImplementedError):  # what torch raises where a value is needed that is not there
+        return None
+    return {name: tuple(weight.shape) for name, weight in module.state_dict().items()}
+
+
 def settled(config: NetworkConfig, game: Game) -> tuple[NetworkConfig, Spec]:
     """Config and spec with everything decided that depends on the game."""
     spec = spec_of(game)
@@ -102,8 +117,13 @@ def network_id(module: nn.Module) -> str:
     digest = hashlib.sha256()
     if isinstance(module, GameNetwork):
         digest.update(json.dumps([module.spec.game, module.config.model_dump()], sort_keys=True).encode())
-    for name, weight in sorted(module.state_dict().items()):
+    digest_weights(digest, module.state_dict())
+    return digest.hexdigest()[:16]
+
+
+def digest_weights(digest: hashlib._Hash, weights: Mapping[str, torch.Tensor]) -> None:
+    """Put weights into a checksum: names, types, shapes and every byte."""
+    for name, weight in sorted(weights.items()):
         array = weight.detach().cpu().contiguous()
         digest.update(f"{name} {array.dtype} {list(array.shape)}\n".encode())
         digest.update(array.reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()[:16]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, field_validator
 
-from ramify.search.settings import Settings
+from ramify.base.settings import Settings
 
 Head = Literal["wdl", "score", "value_error", "ownership"]
 Activation = Literal["relu", "mish", "silu"]

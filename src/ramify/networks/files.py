@@ -1,13 +1,16 @@
 """Networks in files: weights as safetensors, with everything needed to build the network again inside.
 
 Beside ``NAME.safetensors`` lies ``NAME.json`` with the same description, for people and other programs. The file with
-the weights is complete without it, and is replaced in one go: a crash leaves the old network or the new one.
+the weights is complete without it, and is replaced in one go: a crash leaves the old network or the new one. A checksum
+of description and weights lies in it; files of earlier versions have none, only that of the weights in the description.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +18,18 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 
+from ramify.base.files import write_atomically
 from ramify.games import Game
 from ramify.games import make as make_game
-from ramify.networks.build import make, network_id
+from ramify.networks.build import digest_weights, make, network_id, shapes
 from ramify.networks.config import config_of
 from ramify.networks.modules import GameNetwork
-from ramify.search.files import write_atomically
 
 FORMAT = 1
 KEY = "ramify"  # in the file's metadata: the description, as JSON
+CHECKSUM = "ramify.checksum"  # and the checksum, in hexadecimal digits
+NEEDED = ("network", "game", "params", "network_id")  # of a description, to build the network
+Weights = dict[str, torch.Tensor]
 
 
 def description(module: GameNetwork) -> dict[str, Any]:
@@ -57,28 +63,49 @@ def save(path: str | os.PathLike[str], module: GameNetwork) -> Path:
         raise ValueError(f"the parameters of {module.spec.game} cannot be written as JSON: {error}") from None
     state = {name: weight.detach().cpu().contiguous() for name, weight in module.state_dict().items()}
     file = weights_path(path)
-    write_atomically(file, to_bytes(state, {KEY: text}))
+    write_atomically(file, to_bytes(state, {KEY: text, CHECKSUM: checksum(text, state)}))
     write_atomically(file.with_suffix(".json"), (text + "\n").encode())
     return file
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
-    """Description and weights of a file."""
+def checksum(text: str, weights: Weights) -> str:
+    """Of a description and the weights: names, types, shapes and every byte."""
+    digest = hashlib.sha256(text.encode())
+    digest_weights(digest, weights)
+    return digest.hexdigest()
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Weights]:
+    """Description and weights of a file, as they were written; a ValueError if they are not."""
     file = Path(path) if Path(path).is_file() else weights_path(path)
     if not file.exists():
         raise FileNotFoundError(f"there is no network {file}")
-    try:
-        with safe_open(file, framework="pt", device="cpu") as content:
-            text = (content.metadata() or {}).get(KEY)
-            weights = {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise ValueError(f"{file} is damaged, or no network: {error}") from None
+    metadata, weights = _content(file)
+    text = metadata.get(KEY)
     if text is None:
         raise ValueError(f"{file} was not written by ramify.networks.save: it does not say what network it is")
-    facts: dict[str, Any] = json.loads(text)
-    if facts.get("format") != FORMAT:
-        raise ValueError(f"{file} has format {facts.get('format')}; this version of ramify reads {FORMAT}")
+    if metadata.get(CHECKSUM) not in (None, checksum(text, weights)):
+        raise ValueError(f"{file} is damaged: its checksum is not that of its content")
+    try:
+        facts: dict[str, Any] = json.loads(text)
+    except ValueError:
+        facts = {}
+    if not isinstance(facts, dict) or not {"format", *NEEDED} <= facts.keys():
+        raise ValueError(f"{file} is damaged: its description cannot be read")
+    if facts["format"] != FORMAT:
+        raise ValueError(f"{file} has format {facts['format']}; this version of ramify reads {FORMAT}")
     return facts, weights
+
+
+def _content(file: Path) -> tuple[dict[str, str], Weights]:
+    """Metadata and tensors of a file of safetensors."""
+    try:
+        with safe_open(file, framework="pt", device="cpu") as content:
+            metadata = content.metadata() or {}
+            return metadata, {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{file} is damaged, or no network: {reason}") from None
 
 
 def load(path: str | os.PathLike[str], game: Game | None = None) -> GameNetwork:
@@ -87,15 +114,43 @@ def load(path: str | os.PathLike[str], game: Game | None = None) -> GameNetwork:
     ``game``: the same game with other parameters (another size of board), where the weights fit it.
     """
     facts, weights = read(path)
+    file = weights_path(path)
     if game is None:
-        game = make_game(facts["game"], **facts["params"])
+        game = _game_of(facts, file)
     elif game.name != facts["game"]:
-        raise ValueError(f"{weights_path(path)} is a network for {facts['game']}, not for {game.name}")
-    module = make(game, config_of(facts["network"]))
+        raise ValueError(f"{file} is a network for {facts['game']}, not for {game.name}")
+    try:
+        config = config_of(facts["network"])
+    except TypeError:
+        raise ValueError(f"{file} is damaged: its description cannot be read") from None
+    _check_fit(file, game, shapes(game, config), weights)
+    module = make(game, config)
     try:
         module.load_state_dict(weights)
     except RuntimeError as error:
-        raise ValueError(f"{weights_path(path)} does not fit {game}: {error}") from None
+        raise ValueError(f"{file} does not fit {game}: {error}") from None
     if network_id(module) != facts["network_id"]:
-        raise ValueError(f"{weights_path(path)} is damaged: its checksum is not that of its weights")
+        raise ValueError(f"{file} is damaged: its checksum is not that of its weights")
     return module.eval()
+
+
+def _game_of(facts: dict[str, Any], file: Path) -> Game:
+    name, params = facts["game"], facts["params"]
+    if not isinstance(name, str) or not isinstance(params, dict):
+        raise ValueError(f"{file} is damaged: its description cannot be read")
+    try:
+        return make_game(name, **params)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file} is a network for a game that cannot be made here: {error}") from None
+
+
+def _check_fit(file: Path, game: Game, wanted: Mapping[str, tuple[int, ...]] | None, weights: Weights) -> None:
+    """Compare before anything is built: a description may claim far more weights than the file has."""
+    if wanted is None:
+        return
+    given = {name: tuple(weight.shape) for name, weight in weights.items()}
+    for name in sorted(wanted.keys() | given.keys()):
+        if wanted.get(name) != given.get(name):
+            there = f"has shape {list(given[name])}" if name in given else "is not there"
+            needed = f"it needs {list(wanted[name])}" if name in wanted else "it needs none"
+            raise ValueError(f"{file} does not fit {game}: {name} {there}, and for this network {needed}")

@@ -106,3 +106,19 @@ class MLP(GameNetwork):
 
 Registry.add(ResNetConfig, ResNet)
 Registry.add(MLPConfig, MLP)
+
+
+class Inference(nn.Module):
+    """Logits and values alone, as a tuple, from any network that gives (logits, values) or a dict with them."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        network = self.network
+        found = network(observations, heads=False) if isinstance(network, GameNetwork) else network(observations)
+        if isinstance(found, dict):
+            return found["logits"], found["values"]
+        logits, values = found
+        return logits, values

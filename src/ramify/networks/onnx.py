@@ -14,11 +14,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from ramify.evaluators.onnx import WEIGHTS
+from ramify.base.files import write_atomically
+from ramify.base.onnx_files import BLANK, CHECKSUM, WEIGHTS, sealed
 from ramify.networks.build import network_id
-from ramify.networks.evaluator import Inference
-from ramify.networks.modules import GameNetwork
-from ramify.search.files import write_atomically
+from ramify.networks.modules import GameNetwork, Inference
 
 PREFIX = "network."  # of the weights' names inside Inference
 
@@ -55,15 +54,14 @@ def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = No
     assert program is not None
     model = program.model_proto
     _label(model, module)
-    content: bytes = model.SerializeToString()
-    return content
+    return sealed(model.SerializeToString())
 
 
 def _label(model: Any, module: nn.Module) -> None:
-    """Write into the model which network it is and under which names it has its weights."""
+    """Write into the model which network it is and under which names it has its weights; room for its checksum."""
     constants = {constant.name for constant in model.graph.initializer}
     weights = {name: PREFIX + name for name in module.state_dict() if PREFIX + name in constants}
-    labels = {WEIGHTS: json.dumps(weights), "ramify.network_id": network_id(module)}
+    labels = {WEIGHTS: json.dumps(weights), "ramify.network_id": network_id(module), CHECKSUM: BLANK}
     if isinstance(module, GameNetwork):
         labels["ramify.game"] = json.dumps({"name": module.spec.game, "params": module.spec.params})
         labels["ramify.network"] = module.config.model_dump_json()

@@ -8,10 +8,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ramify.base.hints import did_you_mean
 from ramify.games import Game
 from ramify.games import make as make_game
-from ramify.games.hints import did_you_mean
-from ramify.networks.evaluator import Network
 from ramify.networks.files import load
 from ramify.networks.modules import GameNetwork
 
@@ -62,14 +61,3 @@ def for_game(game: Game) -> Pretrained | None:
     fitting = [entry for entry in shipped() if entry.game == game.name and game.params.get("size") in entry.sizes]
     fitting.sort(key=lambda entry: entry.sizes.index(game.params["size"]))
     return fitting[0] if fitting and plain else None
-
-
-def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> Any:
-    """The evaluator of a network that comes with the package; without a name, a list of them.
-
-    It plays every size of the board that its game has, best those it was trained on. ``device`` and settings are those
-    of ``rf.evaluators.Network``.
-    """
-    if name is None:
-        return shipped()
-    return Network(find(name).module(), device, **settings)

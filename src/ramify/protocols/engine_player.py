@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from ramify.arena.player import PlayerConfig, Turn
+from ramify.arena.versions import checksums, named_files
 from ramify.games import Game, State
 from ramify.protocols.process import EngineError, EngineProcess
 
 NAME = 200  # characters of a program's name and version
+SCRIPTS = frozenset({".jar", ".js", ".lua", ".pl", ".py", ".rb", ".sh"})  # programs that others run
 
 
 class EngineConfig(PlayerConfig):
@@ -31,9 +35,21 @@ class EngineConfig(PlayerConfig):
         """The settings, and what the program says it is: it is started to be asked."""
         return {**self.model_dump(mode="json", exclude={"patience"}), "engine": self.identify()}
 
+    def versions(self) -> dict[str, Any]:
+        """Those of the adapter, and checksums of the files that the command and the settings name. Our own search has
+        no part in how another program plays."""
+        versions = {name: known for name, known in super().versions().items() if name != "engine"}
+        return {**versions, "files": list(self._identified()[1])}
+
     def identify(self) -> str:
-        """Name and version, as the program gives them; it is asked once."""
-        return _name_of(type(self), self.command, self.patience)
+        """Name and version, as the program gives them; it is asked once, and again when its files have changed."""
+        return self._identified()[0]
+
+    def _identified(self) -> tuple[str, tuple[str, ...]]:
+        settings = self.model_dump(mode="json", exclude={"kind", "command", "patience"}).values()
+        texts = tuple(text for value in settings for text in texts_in(value))
+        programs = checksums(path for path in named_files(self.command, texts) if is_program(path))
+        return _ask(type(self), self.command, self.patience, texts, tuple(programs.items()))
 
     def open(self, game: Game) -> EnginePlayer:
         if game.name != self.plays:
@@ -46,10 +62,29 @@ class EngineConfig(PlayerConfig):
 
 
 @functools.lru_cache(maxsize=64)
-def _name_of(kind: type[EngineConfig], command: str, patience: float) -> str:
+def _ask(
+    kind: type[EngineConfig], command: str, patience: float, texts: tuple[str, ...], programs: tuple[Any, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """The name of a program, and checksums of its files; asked once for as long as ``programs`` are what they are."""
+    del programs
+    before = checksums(named_files(command, texts))
     player = kind(command=command, patience=patience, **kind.least).start()
     player.close()
-    return player.name
+    after = checksums(before)
+    # A file that changed while the program only said its name is one that it writes, such as a log.
+    return player.name, tuple(known for path, known in before.items() if after.get(path) == known)
+
+
+def is_program(path: Path) -> bool:
+    return path.suffix in SCRIPTS or os.access(path, os.X_OK)
+
+
+def texts_in(value: Any) -> list[str]:
+    """All texts in plain data."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in inner for text in texts_in(one)]
 
 
 class EnginePlayer(ABC):

@@ -21,6 +21,7 @@ LINE = 64  # of them for a line as such
 INTERRUPT = "# interrupt"  # a comment that asks for an answer now
 
 log = logging.getLogger("ramify")
+refusals = log.getChild("refusals")  # why a command was refused, at DEBUG
 
 
 class Failure(Exception):  # noqa: N818 - the protocol's own word
@@ -77,6 +78,7 @@ def answer(engine: Engine, line: str) -> str | None:
     try:
         return framed(engine.execute(command), id=command.id)
     except (Failure, ValueError) as refusal:
+        refusals.debug("refused %r", line[:200], exc_info=True)
         reason = str(refusal).partition("\n")[0] or type(refusal).__name__
         return framed(reason, id=command.id, failed=True)
     except Exception as error:  # the client must have its answer, whatever is wrong here

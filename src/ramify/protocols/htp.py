@@ -10,14 +10,14 @@ from typing import Any
 
 from pydantic import Field
 
+from ramify.base.settings import Settings
+from ramify.engine import SearchConfig, Searcher
 from ramify.games import make
 from ramify.hex import evaluator_for
 from ramify.protocols.clock import Clock
 from ramify.protocols.gtp import Command, Failure
 from ramify.protocols.htp_analysis import ANALYSES, Analysis
 from ramify.protocols.stones import BLACK, COLOURS, WHITE, Stones, cell_name, read_cell
-from ramify.search import SearchConfig, Searcher
-from ramify.search.settings import Settings
 
 SIZES = range(2, 20)
 UNLIMITED = 2**53  # simulations where time is the limit
@@ -32,7 +32,9 @@ class HtpSettings(Settings):
 
     simulations: int | None = Field(1000, ge=1, description="at most so many per move; None: as time allows")
     seconds: float | None = Field(None, gt=0, description="at most so long per move; None: as simulations allow")
-    exploration: float = Field(1.4, ge=0, description="weight of exploration, c_puct")
+    exploration: float | None = Field(
+        None, ge=0, description="weight of exploration, c_puct; None: what suits the evaluator"
+    )
     solver: bool = Field(True, description="prove wins and losses where the search can")
     batch: int = Field(8, ge=1, le=65536, description="leaves evaluated together by a network")
     seed: int = Field(0, ge=0, description="of all chance: the same position gets the same answer")
@@ -273,13 +275,14 @@ class HtpEngine:
             max_nodes=MOST_NODES,
         )
         searcher = Searcher(view.state.game, self.evaluator, config, seed=self.settings.seed)
-        found = Analysis(view, colour, searcher.run(view.state, self._progress))
+
+        def stop_if_asked(_: Mapping[str, int]) -> None:
+            if self._interrupted.is_set():
+                searcher.stop()
+
+        found = Analysis(view, colour, searcher.run(view.state, stop_if_asked))
         self._latest = (asked, found) if not self._interrupted.is_set() else None
         return found
-
-    def _progress(self, stats: Mapping[str, int]) -> None:
-        if self._interrupted.is_set() and stats["simulations"]:
-            raise KeyboardInterrupt  # the searcher ends with what it has
 
 
 def read_colour(word: str) -> int:

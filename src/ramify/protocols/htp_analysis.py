@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ramify.engine import SearchResult
 from ramify.protocols.stones import COLOURS, Stones, View, cell_name
-from ramify.search import SearchResult
 
 ROWS = 10  # moves of the table
 

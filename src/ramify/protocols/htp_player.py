@@ -10,11 +10,10 @@ from ramify.arena.player import register_player
 from ramify.games import State
 from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
 from ramify.protocols.htp import SWAPS
-from ramify.protocols.process import EngineError, EngineProcess, shortened
-from ramify.protocols.stones import COLOURS, Told, cell_name, read_cell
+from ramify.protocols.process import EngineError, EngineProcess, last_words, shortened
+from ramify.protocols.stones import COLOURS, ProtocolView, cell_name, read_cell
 
 LONGEST = 1 << 18  # characters of an answer
-REFUSAL = 200  # characters of a refusal that an error shows
 
 
 @register_player
@@ -47,7 +46,7 @@ class HtpPlayer(EnginePlayer):
             self._command(process, command)
 
     def _ask(self, process: EngineProcess, state: State) -> int:
-        told, legal = Told.of(state), state.legal_actions()
+        told, legal = ProtocolView.of(state), state.legal_actions()
         size = told.stones.size
         if self.takes_swap:  # only while it may: a program that is told stones alone cannot know of an earlier swap
             self._command(process, f"param_game allow_swap {int(size * size in legal)}")
@@ -76,10 +75,9 @@ class HtpPlayer(EnginePlayer):
             lines.append(process.read_line(deadline, f"end of the answer to {command!r}"))
             length += len(lines[-1]) + 1
             if length > LONGEST:
-                shown = shortened(lines[0], REFUSAL)
+                shown = last_words(lines[0])
                 raise EngineError(f"the engine {self.config.command!r} answers {command!r} without end: {shown!r}")
         text = "\n".join(lines)[1:].strip()
         if lines[0].startswith("?"):
-            shown = shortened(text, REFUSAL)
-            raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {shown}")
+            raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {last_words(text)}")
         return text

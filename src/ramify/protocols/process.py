@@ -15,9 +15,8 @@ from collections import deque
 LONGEST = 1 << 20  # bytes of a line
 CHUNK = 65536  # bytes read at once
 GRACE = 1.0  # seconds to end in peace
-RECENT = 3  # lines of its answers that an error shows
-LINE_SHOWN = 80  # characters of each of them
-STDERR_SHOWN = 300  # characters of what it wrote to stderr, the last ones
+LINES_SHOWN, CHARACTERS_SHOWN = 3, 300  # at most, of what a program had to say when it failed
+LINE_SHOWN = 80  # characters of each line that it answered
 STDERR_READS = 16  # chunks of stderr looked through once it has died: what it started may still be writing
 
 
@@ -29,6 +28,13 @@ def shortened(text: str, most: int) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text[: 2 * most].split())
     return line if len(line) <= most and len(text) <= 2 * most else line[: most - 1] + "…"
+
+
+def last_words(text: str) -> str:
+    """The last lines of a program's output, as one line of bounded length."""
+    lines = [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
+    said = " / ".join(lines[-LINES_SHOWN:])
+    return said if len(said) <= CHARACTERS_SHOWN else f"… {said[-CHARACTERS_SHOWN:]}"
 
 
 class EngineProcess:
@@ -52,7 +58,7 @@ class EngineProcess:
             raise EngineError(f"cannot start the engine {command!r}: {error}") from None
         self._lines: deque[bytes] = deque()  # read and not asked for yet
         self._rest = b""  # of a line whose end has not come yet
-        self._recent: deque[str] = deque(maxlen=RECENT)
+        self._recent: deque[str] = deque(maxlen=LINES_SHOWN)
         self._errors = b""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -127,7 +133,7 @@ class EngineProcess:
             self._stderr.close()
         if not chunk:
             return False
-        self._errors = (self._errors + chunk)[-4 * STDERR_SHOWN :]
+        self._errors = (self._errors + chunk)[-16 * CHARACTERS_SHOWN :]
         return True
 
     def _hangs(self, missed: str) -> EngineError:
@@ -148,8 +154,8 @@ class EngineProcess:
     def _wrote(self) -> str:
         """What it wrote last, for an error: a few lines, and the end of its stderr."""
         lines = [*self._recent, *([self._seen(self._rest)] if self._rest else [])]
-        said = " ".join(self._errors.decode("utf-8", "replace").split())[-STDERR_SHOWN:]
-        return (f"; it answered {', '.join(map(repr, lines[-RECENT:]))}" if lines else "") + (
+        said = last_words(self._errors.decode("utf-8", "replace"))
+        return (f"; it answered {', '.join(map(repr, lines[-LINES_SHOWN:]))}" if lines else "") + (
             f": {said}" if said else ""
         )
 

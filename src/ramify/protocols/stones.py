@@ -144,7 +144,7 @@ def read_cell(name: str, size: int) -> int | None:
 
 
 @dataclass(frozen=True)
-class Told:
+class ProtocolView:
     """A state of ``make("hex", …)``, swap or not, as the protocol tells it to a program.
 
     In the game a swap mirrors the first stone and leaves the players where they are; in the protocol it leaves the
@@ -156,7 +156,7 @@ class Told:
     swapped: bool
 
     @classmethod
-    def of(cls, state: Any) -> Told:
+    def of(cls, state: Any) -> ProtocolView:
         """Whether there was a swap, the numbers of stones tell."""
         fields, params = state.fields, state.game.params
         cells, size = "".join(fields["board"]), params["size"]

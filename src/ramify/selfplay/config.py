@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from ramify.search.config import SearchConfig
-from ramify.search.policies import Method
-from ramify.search.settings import Settings
+from ramify.base.settings import Settings
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import Method
 
 
 class PlayConfig(Settings):
@@ -29,10 +29,12 @@ class PlayConfig(Settings):
     temperature_half_life: float = Field(10.0, gt=0, description="moves in which it comes half-way down")
     opening_moves: int = Field(0, ge=0, le=10_000, description="at most so many random moves before the first search")
     resign_below: float | None = Field(None, ge=-1, le=1, description="resign when the value stays below; None: never")
-    resign_moves: int = Field(3, ge=1, description="moves in a row of the same player before it resigns")
+    resign_moves: int = Field(3, ge=1, le=2**31 - 1, description="moves in a row of the same player before it resigns")
     playthrough: float = Field(0.1, ge=0, le=1, description="share of games in which nobody may resign")
     reuse: bool = Field(False, description="keep the graph from move to move")
-    max_moves: int | None = Field(None, ge=1, description="cut games longer than this; None: play to the end")
+    max_moves: int | None = Field(
+        None, ge=1, le=2**31 - 1, description="cut games longer than this; None: play to the end"
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from ramify import _core
-from ramify.evaluators.outputs import exchanged
-from ramify.games import Game
-from ramify.games.registry import checked_game
-from ramify.games.seeds import checked_seed
-from ramify.search.batch import (
+from ramify.base.deprecation import renamed_arguments
+from ramify.base.seeds import checked_seed
+from ramify.engine.batch import (
     Arrays,
     Batch,
     Evaluation,
@@ -24,9 +22,17 @@ from ramify.search.batch import (
     new_arrays,
     split,
 )
-from ramify.search.config import SearchConfig
-from ramify.search.result import SearchResult
+from ramify.engine.config import SearchConfig
+from ramify.engine.result import SearchResult
+from ramify.evaluators.outputs import exchanged
+from ramify.games import Game
+from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
+
+BUSY = (
+    "these games are being played already: one thread at a time may iterate over them, or look at their counts; only "
+    "stop() may be called from any other"
+)
 
 Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
 
@@ -48,12 +54,15 @@ class RawAnswer:
 class SelfPlay:
     """Games of one evaluator against itself. Iterate over it: every item is a list of records, as bytes, often empty.
 
-    ``places`` games are played at once and each finished one is replaced, until ``games`` are done (None: until
-    ``stop``). What a game becomes depends on ``seed`` and its number alone. ``fixed_batches`` pads every batch to one
-    size, for evaluators whose rounding depends on it, such as ONNX Runtime's: then results do not depend on ``places``
-    or ``threads`` either. (Torch may round by a row's place in the batch as well.)
+    ``parallel_games`` are played at once and each finished one is replaced, until ``games`` are done (None: until
+    ``stop``): those with the numbers in ``unfinished``, then those from ``first`` on. What a game becomes depends on
+    ``seed`` and its number alone. ``fixed_batches`` pads every batch to one size, for evaluators whose rounding depends
+    on it, such as ONNX Runtime's: then results do not depend on ``parallel_games`` or ``threads`` either. (Torch may
+    round by a row's place in the batch as well.) Ctrl-C raises KeyboardInterrupt out of the iteration; ``take`` then
+    has the games finished meanwhile, and a new iteration goes on.
     """
 
+    @renamed_arguments(places="parallel_games")
     def __init__(
         self,
         game: Game,
@@ -62,25 +71,27 @@ class SelfPlay:
         play: PlayConfig | None = None,
         *,
         games: int | None = None,
-        places: int = 256,
+        parallel_games: int = 256,
         threads: int = 1,
         seed: int = 0,
         first: int = 0,
+        unfinished: Sequence[int] = (),
         fixed_batches: int | None = None,
     ) -> None:
         for name, wanted, given in (("search", SearchConfig, search), ("play", PlayConfig, play)):
             if given is not None and not isinstance(given, wanted):
                 raise TypeError(f"{name} must be a {wanted.__name__}, not {type(given).__name__}")
         for name, least, number in (
-            ("places", 1, places),
+            ("parallel_games", 1, parallel_games),
             ("threads", 1, threads),
             ("first", 0, first),
             ("games", 0, games or 0),
+            *(("unfinished", 0, number) for number in unfinished),
         ):
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
         self.game = checked_game(game, "self-play")
-        self.search = search if search is not None else SearchConfig()
+        self.search = (search if search is not None else SearchConfig()).for_evaluator(evaluator)
         self.play = play if play is not None else PlayConfig()
         self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
@@ -93,14 +104,17 @@ class SelfPlay:
             self.search.replace(threads=1).model_dump(),
             self.play.core(self.search, ask=self._asks, rollouts=rollouts),
             self.seed,
-            places,
+            parallel_games,
+            list(unfinished),
             first,
             -1 if games is None else games,
             threads,
         )
-        self._rows = (places + 1) // 2 * self.search.batch
+        self._alone = _core.Exclusive(BUSY)
+        self._stopping = False
+        self._rows = (parallel_games + 1) // 2 * self.search.batch
         if fixed_batches is not None and fixed_batches < self._rows:
-            raise ValueError(f"fixed_batches must be {self._rows} or more for {places} places")
+            raise ValueError(f"fixed_batches must be {self._rows} or more for {parallel_games} parallel games")
         self._fixed = fixed_batches
         rows = max(self._rows, fixed_batches or 0)
         self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]
@@ -135,13 +149,14 @@ class SelfPlay:
         return self._pool.take_finished()
 
     def stop(self) -> None:
-        """Start no more games; those in play are finished."""
-        self._pool.stop()
+        """Start no more games; those in play are finished. May be called from any thread."""
+        self._stopping = True
 
     def __iter__(self) -> Iterator[list[bytes]]:
-        if self._native:
-            yield from self._play_native()
-            return
+        with self._alone:
+            yield from self._play_native() if self._native else self._play()
+
+    def _play(self) -> Iterator[list[bytes]]:
         with ThreadPoolExecutor(1, "ramify-evaluator") as executor:
             pending: list[Future[Rows] | RawAnswer | None] = [None, None]
             try:
@@ -185,6 +200,8 @@ class SelfPlay:
         return rows
 
     def _gather_rows(self, half: int) -> int:
+        if self._stopping:
+            self._pool.stop()
         rows = self._pool.gather(half, self._arrays[half])
         while self._asks and (questions := self._pool.questions()):
             for place, number, move, temperature in questions:

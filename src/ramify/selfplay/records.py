@@ -1,9 +1,9 @@
 """Games on disk: one compact record per game, many in a shard that is whole or not there at all.
 
 A shard is a file: magic, version, a JSON header, the records compressed by zstandard, and a checksum of all that. It is
-written beside its place and moved there, so a run that is killed loses the games in flight and nothing else. A damaged
-shard is never read in part: ``read_shard`` raises ``DamagedShard``; ``read_shards`` and ``read_folder`` report and
-skip it.
+written beside its place and moved there, and never over another one, so a run that is killed loses the games in flight
+and nothing else. A damaged shard is never read in part: ``read_shard`` raises ``DamagedShard``; ``read_shards`` and
+``read_folder`` report and skip it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import hashlib
 import json
 import logging
 import os
+import stat
 import struct
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.base.files import write_new
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import Root
 from ramify.games import Game, State
-from ramify.search.config import SearchConfig
-from ramify.search.files import write_atomically
-from ramify.search.policies import Root
 
 MAGIC = b"RAMIFYGR"
 VERSION = 1
 SUFFIX = ".games"
 LEVEL = 6  # of compression: a tenth smaller than 3, and still faster than games are played
+SIZES = "<IIQQ"  # after the magic: version, bytes of the header, of the packed records, of the records
+DIGEST = 32  # bytes
+GAME = "<QQffHI"  # of a record: number, seed, returns, flags, moves
+
+# A forged shard must not fill the memory. What is written stays far below; a large file may hold much.
+MOST_WRITTEN = 256 << 20  # bytes of records in one shard, unless a single game has more
+MOST_UNPACKED = 1 << 30  # bytes of records
+MOST_DECODED = 5 << 30  # bytes of games in memory, about
+MOST_RATIO = 64  # of either to the size of the file, where that allows for more
 
 logger = logging.getLogger("ramify")
 
@@ -101,10 +111,15 @@ class GameRecord:
 
 
 class _Reader:
-    """Numbers from bytes, one after another."""
+    """Numbers from bytes, one after another; what is made of them has ``room`` bytes, about."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
+    def __init__(self, data: bytes, room: int) -> None:
+        self.data, self.at, self.room = data, 0, room
+
+    def spend(self, size: int) -> None:
+        self.room -= size
+        if self.room < 0:
+            raise DamagedShard("more than the memory it may take")
 
     def take(self, form: str) -> Any:
         values = struct.unpack_from("<" + form, self.data, self.at)
@@ -118,12 +133,21 @@ class _Reader:
 
 
 def decode(data: bytes) -> GameRecord:
-    """A record as the compiled pool writes it (cpp/search/record.cpp)."""
-    reader = _Reader(data)
-    number, seed, first, second, flags, count = reader.take("QQffHI")
-    moves = [_decode_move(reader) for _ in range(count)]
-    if reader.at != len(data):
-        raise DamagedShard(f"game {number}: {len(data) - reader.at} bytes too many")
+    """A record as the compiled pool writes it (cpp/search/record.cpp); a DamagedShard if it is none."""
+    return _decode(_Reader(data, MOST_DECODED))
+
+
+def _decode(reader: _Reader) -> GameRecord:
+    _number(reader.data)
+    try:
+        number, seed, first, second, flags, count = reader.take(GAME[1:])
+        moves = [_decode_move(reader) for _ in range(count)]
+    except DamagedShard:
+        raise
+    except (struct.error, ValueError, IndexError, MemoryError):  # too short, or numbers that cannot be
+        raise DamagedShard("a record that is no game") from None
+    if reader.at != len(reader.data):
+        raise DamagedShard(f"game {number}: {len(reader.data) - reader.at} bytes too many")
     returns = np.array([first, second], np.float32)
     return GameRecord(number, seed, returns, bool(flags & RESIGNED), bool(flags & CUT), moves)
 
@@ -131,6 +155,9 @@ def decode(data: bytes) -> GameRecord:
 def _decode_move(reader: _Reader) -> Move:
     flags = reader.take("B")
     acting = tuple(player for player in (0, 1) if flags >> player & 1)
+    if not acting:
+        raise DamagedShard("a move of nobody")
+    reader.spend(256)
     actions = tuple(reader.take("H") for _ in acting)
     found = _decode_search(reader, acting) if flags & RECORDED else None
     return Move(acting, actions, bool(flags & OPENING), bool(flags & FULL), found)
@@ -151,6 +178,7 @@ def _decode_search(reader: _Reader, acting: tuple[int, ...]) -> FoundBySearch:
             outcomes.append(np.full(count, -1, np.int32))
             priors.append(np.ones(count, np.float32))
             scores.append(np.zeros(0, np.float32))
+    reader.spend(2048 + 32 * sum(counts) + 16 * counts[0] * counts[1])  # before it is taken
     visited = reader.take("I")
     places = reader.array("u4", visited)
     visits = np.zeros(counts[0] * counts[1], np.int64)
@@ -181,56 +209,198 @@ def _zstandard() -> Any:
     return zstandard
 
 
-def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) -> int:
-    """Write records and what is known of them as one shard; returns its size. Atomic: all of it or nothing."""
+class Header(dict[str, Any]):
+    """What a shard says of its games; a DamagedShard says so where it lacks what is asked for."""
+
+    def __init__(self, path: Path, said: dict[str, Any]) -> None:
+        super().__init__(said)
+        self.path = path
+
+    def __missing__(self, name: str) -> Any:
+        raise DamagedShard(f"{self.path}: its header does not have {name!r}")
+
+
+HEADER_TYPES = {"games": int, "game": str, "params": dict, "search": dict, "play": dict, "seed": int}
+
+
+def pack_shard(records: Iterable[bytes], header: dict[str, Any]) -> bytes:
+    """The bytes of a shard with these records and what is known of them."""
     listed = list(records)
     payload = b"".join(struct.pack("<I", len(record)) + record for record in listed)
-    packed = _zstandard().ZstdCompressor(level=LEVEL).compress(payload)
+    packed: bytes = _zstandard().ZstdCompressor(level=LEVEL).compress(payload)
     head = json.dumps({**header, "games": len(listed)}, sort_keys=True).encode()
-    body = MAGIC + struct.pack("<IIQQ", VERSION, len(head), len(packed), len(payload)) + head + packed
-    data = body + hashlib.blake2b(body, digest_size=32).digest()
-    write_atomically(path, data)
+    body = MAGIC + struct.pack(SIZES, VERSION, len(head), len(packed), len(payload)) + head + packed
+    return body + _digest(body)
+
+
+def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) -> int:
+    """Write records and what is known of them as one shard; returns its size. Atomic: all of it or nothing.
+
+    A FileExistsError if there is one already: a shard is never replaced.
+    """
+    data = pack_shard(records, header)
+    write_new(path, data)
     return len(data)
 
 
-def read_header(path: Path) -> dict[str, Any]:
-    """What is said of a shard's games, without a look at them."""
-    start = len(MAGIC) + struct.calcsize("<IIQQ")
-    with path.open("rb") as file:
-        data = file.read(start)
-        if len(data) < start or not data.startswith(MAGIC):
-            raise DamagedShard(f"{path}: not a shard of games")
-        _, head_size, _, _ = struct.unpack_from("<IIQQ", data, len(MAGIC))
+def place_shard(path: Path, data: bytes) -> Path:
+    """Write a packed shard to its place or, if another one is there by now, to the next that is free.
+
+    One that is there already is left as it is, so that this can be done again after any interruption.
+    """
+    while True:
         try:
-            header: dict[str, Any] = json.loads(file.read(head_size))
-        except ValueError:
-            raise DamagedShard(f"{path}: its header cannot be read") from None
-    return header
+            write_new(path, data)
+        except FileExistsError:
+            if path.is_file() and path.read_bytes() == data:
+                return path
+            path = _numbered(path.parent, int(path.stem) + 1)
+        else:
+            return path
 
 
-def read_shard(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
+def lot(records: Sequence[bytes], games: int) -> list[bytes]:
+    """The first records, as many as go into one shard of ``games``: one at least."""
+    total, chosen = 0, list[bytes]()
+    for record in records[:games]:
+        total += len(record)
+        if chosen and total > MOST_WRITTEN:
+            break
+        chosen.append(record)
+    return chosen
+
+
+def _digest(body: bytes | memoryview) -> bytes:
+    return hashlib.blake2b(body, digest_size=DIGEST).digest()
+
+
+def read_header(path: Path) -> Header:
+    """What is said of a shard's games, without a look at them; raises DamagedShard unless the shard is whole."""
+    return _open_shard(path)[0]
+
+
+def newest_header(folder: Path) -> Header | None:
+    """What the last whole shard of a folder says of itself; None where there is none."""
+    for path in reversed(shards(folder)):
+        with suppress(DamagedShard, OSError):
+            return read_header(path)
+    return None
+
+
+def read_shard(path: Path) -> tuple[Header, list[GameRecord]]:
     """Header and games of a shard; raises DamagedShard unless it is exactly what was written."""
-    data = path.read_bytes()
-    sizes = struct.calcsize("<IIQQ")
-    if len(data) < len(MAGIC) + sizes + 32 or not data.startswith(MAGIC):
+    header, packed, size = _open_shard(path)
+    room, games = max(MOST_DECODED, MOST_RATIO * len(packed)), list[GameRecord]()
+    try:
+        for record in _unpack(packed, size):
+            reader = _Reader(record, room)
+            games.append(_decode(reader))
+            room = reader.room
+    except DamagedShard as damage:
+        raise DamagedShard(f"{path}: {damage}") from None
+    _check_count(header, len(games))
+    return header, games
+
+
+def read_numbers(path: Path) -> list[tuple[int, int]]:
+    """Number and seed of a shard's games, which are not decoded; raises DamagedShard unless the shard is whole."""
+    header, packed, size = _open_shard(path)
+    try:
+        found = [_number(record) for record in _unpack(packed, size)]
+    except DamagedShard as damage:
+        raise DamagedShard(f"{path}: {damage}") from None
+    _check_count(header, len(found))
+    return found
+
+
+def _number(record: bytes) -> tuple[int, int]:
+    if len(record) < struct.calcsize(GAME):
+        raise DamagedShard("a record that is no game")
+    number, seed = struct.unpack_from("<QQ", record)
+    if number >= 1 << 63:
+        raise DamagedShard(f"no game has the number {number}")
+    return number, seed
+
+
+def _check_count(header: Header, count: int) -> None:
+    if count != header["games"]:
+        raise DamagedShard(f"{header.path}: {count} games where its header says {header['games']}")
+
+
+def _open_shard(path: Path) -> tuple[Header, memoryview, int]:
+    """Header, packed records and size of the records, of a shard whose checksum is right."""
+    start = len(MAGIC) + struct.calcsize(SIZES)
+    data = _content(path, start)
+    if len(data) < start + DIGEST or data[: len(MAGIC)] != MAGIC:
         raise DamagedShard(f"{path}: not a shard of games")
-    version, head_size, packed_size, payload_size = struct.unpack_from("<IIQQ", data, len(MAGIC))
+    version, head_size, packed_size, size = struct.unpack_from(SIZES, data, len(MAGIC))
     if version != VERSION:
         raise DamagedShard(f"{path}: version {version}, but this ramify reads version {VERSION}")
-    start = len(MAGIC) + sizes
-    if len(data) != start + head_size + packed_size + 32:
-        raise DamagedShard(f"{path}: {len(data)} bytes where {start + head_size + packed_size + 32} were written")
-    if hashlib.blake2b(data[:-32], digest_size=32).digest() != data[-32:]:
+    if len(data) != start + head_size + packed_size + DIGEST:
+        raise DamagedShard(f"{path}: {len(data)} bytes where {start + head_size + packed_size + DIGEST} were written")
+    if _digest(data[:-DIGEST]) != data[-DIGEST:]:
         raise DamagedShard(f"{path}: the checksum is wrong")
-    header = json.loads(data[start : start + head_size])
-    packed = data[start + head_size : -32]
-    payload = _zstandard().ZstdDecompressor().decompress(packed, max_output_size=payload_size)
-    games, at = [], 0
-    while at < len(payload):
-        (size,) = struct.unpack_from("<I", payload, at)
-        games.append(decode(payload[at + 4 : at + 4 + size]))
-        at += 4 + size
-    return header, games
+    if size > max(MOST_UNPACKED, MOST_RATIO * packed_size):
+        raise DamagedShard(f"{path}: {packed_size} bytes that claim to hold {size}")
+    return _read_head(path, bytes(data[start : start + head_size])), data[start + head_size : -DIGEST], size
+
+
+def _content(path: Path, start: int) -> memoryview:
+    """The bytes of a file; only its first ones if it is not a shard."""
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
+        raise DamagedShard(f"{path}: not a file")
+    try:
+        with path.open("rb") as file:
+            data = file.read(start)
+            if data.startswith(MAGIC):
+                file.seek(0)
+                data = file.read()
+            return memoryview(data)
+    except MemoryError:
+        raise DamagedShard(f"{path}: larger than the memory") from None
+
+
+def _read_head(path: Path, data: bytes) -> Header:
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        raise DamagedShard(f"{path}: its header cannot be read") from None
+    if not isinstance(said, dict):
+        raise DamagedShard(f"{path}: its header is no JSON object")
+    for name, kind in HEADER_TYPES.items():
+        if name in said and not isinstance(said[name], kind):
+            raise DamagedShard(f"{path}: {name!r} in its header is not of type {kind.__name__}")
+    return Header(path, said)
+
+
+def _unpack(packed: memoryview, size: int) -> Iterator[bytes]:
+    """The records, one after another, so that no more is unpacked than is read."""
+    zstandard = _zstandard()
+    left = size
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(packed) as stream:
+            while left:
+                (length,) = struct.unpack("<I", _read(stream, 4))
+                left -= 4 + length
+                if left < 0:
+                    raise DamagedShard("a record that is longer than all of them")
+                yield _read(stream, length)
+            if stream.read(1):
+                raise DamagedShard(f"more than the {size} bytes that were written")
+    except (zstandard.ZstdError, MemoryError):
+        raise DamagedShard("its records cannot be unpacked") from None
+
+
+def _read(stream: Any, size: int) -> bytes:
+    """So many bytes, taken in parts: a forged length must not ask for memory that nothing will fill."""
+    parts, left = list[bytes](), size
+    while left:
+        part = stream.read(min(left, 1 << 20))
+        if not part:
+            raise DamagedShard("its records end too early")
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def shards(folder: str | os.PathLike[str]) -> list[Path]:
@@ -240,95 +410,38 @@ def shards(folder: str | os.PathLike[str]) -> list[Path]:
 
 def next_shard(folder: Path) -> Path:
     """Where the next shard goes."""
-    numbers = [int(path.stem) for path in shards(folder) if path.stem.isdigit()]
-    return folder / f"{max(numbers, default=-1) + 1:06d}{SUFFIX}"
+    numbers = [int(path.stem) for path in shards(folder) if path.stem.isascii() and path.stem.isdigit()]
+    return _numbered(folder, max(numbers, default=-1) + 1)
 
 
-def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
+def _numbered(folder: Path, number: int) -> Path:
+    return folder / f"{number:06d}{SUFFIX}"
+
+
+def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Header, list[GameRecord]]]:
     """All whole shards of a folder, as ``read_shards`` gives them."""
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"there is no folder {os.fspath(folder)!r} with games")
     yield from read_shards(shards(folder))
 
 
-def read_shards(paths: Iterable[Path]) -> Iterator[tuple[dict[str, Any], list[GameRecord]]]:
+def read_shards(paths: Iterable[Path]) -> Iterator[tuple[Header, list[GameRecord]]]:
     """Those shards that are whole; one that is damaged or unreadable is reported (logger ``ramify``) and skipped."""
     for path in paths:
         try:
-            yield read_shard(path)
+            found = read_shard(path)
         except (DamagedShard, OSError) as damage:
             logger.warning("skipped: %s", damage)
+        else:
+            yield found
 
 
-class Journal:
-    """Finished games that no shard has yet, written down at once: they outlive the process, however it ends.
-
-    A file of a JSON header line and of records, each with its length and checksum; what comes after the first that is
-    not whole was being written when the process died.
-    """
-
-    def __init__(self, folder: Path, header: dict[str, Any]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._start = json.dumps(header, sort_keys=True).encode() + b"\n"
-        self.path = folder / f".journal-{os.getpid()}"
-        self._beside = folder / f".next.journal-{os.getpid()}"
-        self._file = self.path.open("wb")
-        self._file.write(self._start)
-
-    def add(self, records: Iterable[bytes]) -> None:
-        for record in records:
-            self._file.write(struct.pack("<II", len(record), zlib.crc32(record)) + record)
-        self._file.flush()
-
-    def keep(self, records: Iterable[bytes]) -> None:
-        """Forget all games but these: shards have the others. In one go: a crash leaves the old journal or the new."""
-        following = self._beside.open("wb")
-        following.write(self._start)
-        self._file, old = following, self._file
-        self.add(records)
-        self._beside.replace(self.path)
-        old.close()
-
-    def close(self) -> None:
-        self._file.close()
-        for path in (self._beside, self.path):
-            path.unlink(missing_ok=True)
-
-
-def recover(folder: str | os.PathLike[str]) -> int:
-    """Make shards of the journals that runs which died have left; returns how many games that saved."""
-    saved = 0
-    for path in Path(folder).glob(".next.journal-*"):  # was being written when its run died: the old one is whole
-        if not _alive(int(path.name.rpartition("-")[2])):
-            path.unlink()
-    for path in sorted(Path(folder).glob(".journal-*")):
-        if _alive(int(path.name.rpartition("-")[2])):
-            continue  # of a run that goes on
-        start, _, data = path.read_bytes().partition(b"\n")
-        found, at = [], 0
-        while at + 8 <= len(data):
-            size, checksum = struct.unpack_from("<II", data, at)
-            record = data[at + 8 : at + 8 + size]
-            if len(record) < size or zlib.crc32(record) != checksum:
-                break
-            found.append(record)
-            at += 8 + size
-        known = {game.number for _, games in read_folder(folder) for game in games} if found else set()
-        found = [record for record in found if decode(record).number not in known]
-        if found:
-            write_shard(next_shard(Path(folder)), found, json.loads(start))
-            saved += len(found)
-        path.unlink()
-    return saved
-
-
-def _alive(process: int) -> bool:
-    if process == os.getpid():
-        return False  # an earlier run of this very process, or another process of that number, long gone
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def numbers_in(folder: str | os.PathLike[str]) -> set[tuple[int, int]]:
+    """Number and seed of every game in the whole shards of a folder; others are reported, as ``read_shards`` does."""
+    found = set[tuple[int, int]]()
+    for path in shards(folder):
+        try:
+            found.update(read_numbers(path))
+        except (DamagedShard, OSError) as damage:
+            logger.warning("skipped: %s", damage)
+    return found

@@ -9,16 +9,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import ramify.selfplay.records as records
 from ramify.games import Game
+from ramify.selfplay.journal import WAIT_SECONDS, Journal, held, recover_held, writing
 from ramify.selfplay.play import SelfPlay
 
 logger = logging.getLogger("ramify")
 
 PROGRESS_SECONDS = 0.2  # between two calls of progress
+SHARD_SECONDS = 60.0  # that a finished game waits for its shard at most
+LEAVING_SECONDS = 120.0  # given to the player of a killed trainer, which notices when it next reports to it
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def run(
     folder: str | os.PathLike[str],
     *,
     games_per_shard: int = 256,
-    shard_seconds: float = 60.0,
+    shard_seconds: float = SHARD_SECONDS,
     network: str | Callable[[], str] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
@@ -86,52 +90,88 @@ def run(
     finished games are in a journal beside the shards, which the next run on the folder (or ``recover``) makes a shard
     of: whatever ends a run, finished games are not lost. Shards are numbered on from those already there.
     ``network`` is written into their headers: a name, or what gives it when a shard is written. A folder has games of
-    one game with one set of parameters: others are refused.
+    one game with one set of parameters: others are refused. So is a folder that another process plays into.
     """
     folder = Path(folder)
-    records.recover(folder)
-    refuse_other_game(folder, play.game)
-    header = header_of(play)
-    waiting: list[bytes] = []
-    count, size = len(records.shards(folder)), 0
-    last = shown = time.perf_counter()
+    with held(folder, WAIT_SECONDS) as sure:
+        recover_held(folder, sure)
+        refuse_other_game(folder, play.game)
+        return run_held(Shards(play, folder, games_per_shard, network), progress, shard_seconds)
 
-    job: tuple[Path, list[bytes]] | None = None
-    journal = records.Journal(folder, {**header, "network": network if isinstance(network, str) else None})
 
-    def write() -> None:
-        nonlocal count, size, last, job
+class Shards:
+    """Where the games of a run go: a journal as soon as they are finished, shards a little later."""
+
+    def __init__(
+        self, play: SelfPlay, folder: Path, games_per_shard: int = 256, network: str | Callable[[], str] | None = None
+    ) -> None:
+        self.play, self.folder, self.network, self.games = play, folder, network, games_per_shard
+        self.header = header_of(play)
+        self.waiting: list[bytes] = []
+        self.count, self.size = len(records.shards(folder)), 0
+        self.written = time.perf_counter()  # when the last shard was
+        self._job: tuple[Path, bytes, list[bytes]] | None = None
+        with writing(folder):
+            self._journal = Journal(folder, {**self.header, "network": network if isinstance(network, str) else None})
+
+    def add(self, finished: list[bytes], seconds: float) -> None:
+        """Take games, and write shards that are full or due."""
+        self.waiting.extend(finished)
+        with writing(self.folder):
+            self._journal.add(finished)
+            late = time.perf_counter() - self.written > seconds
+            if len(self.waiting) >= self.games or (self.waiting and late):
+                self._write()
+                while len(self.waiting) >= self.games:
+                    self._write()
+                self._journal.keep(self.waiting)
+
+    def close(self) -> None:
+        """Write all games that are left; they stay in the journal if that fails."""
+        finished = self.play.take()
+        self.waiting.extend(finished)
+        try:
+            with writing(self.folder):
+                with suppress(OSError):  # of a full disk: a shard is smaller
+                    self._journal.add(finished)
+                while self.waiting:
+                    self._write()
+        except BaseException:
+            self._journal.leave()
+            raise
+        self._journal.close()
+
+    def _write(self) -> None:
         # Ctrl-C may come at any moment, even just after the shard is there: doing this again changes nothing then.
-        if job is None:
-            job = (records.next_shard(folder), waiting[:games_per_shard])
-        path, chosen = job
-        if not path.exists():
-            name = network() if callable(network) else network
-            size += records.write_shard(path, chosen, {**header, "network": name})
-            count += 1
+        if self._job is None:
+            chosen = records.lot(self.waiting, self.games)
+            name = self.network() if callable(self.network) else self.network
+            data = records.pack_shard(chosen, {**self.header, "network": name})
+            self._job = (records.next_shard(self.folder), data, chosen)
+        path, data, chosen = self._job
+        records.place_shard(path, data)
+        self.size += len(data)
+        self.count += 1
         there = set(chosen)
-        waiting[:] = [record for record in waiting if record not in there]
-        job = None
-        last = time.perf_counter()
+        self.waiting[:] = [record for record in self.waiting if record not in there]
+        self._job = None
+        self.written = time.perf_counter()
 
+
+def run_held(
+    shards: Shards, progress: Callable[[Progress], None] | None = None, shard_seconds: float = SHARD_SECONDS
+) -> Progress:
+    """As ``run``, for who holds the folder."""
+    play, shown = shards.play, time.perf_counter()
     try:
         for finished in play:
-            waiting.extend(finished)
-            journal.add(finished)
-            if len(waiting) >= games_per_shard or (waiting and time.perf_counter() - last > shard_seconds):
-                write()
-                while len(waiting) >= games_per_shard:
-                    write()
-                journal.keep(waiting)
+            shards.add(finished, shard_seconds)
             if progress is not None and time.perf_counter() - shown > PROGRESS_SECONDS:
                 shown = time.perf_counter()
-                progress(measure(play, count, size))
+                progress(measure(play, shards.count, shards.size))
     finally:
-        waiting.extend(play.take())
-        while waiting:
-            write()
-        journal.close()
-    return measure(play, count, size)
+        shards.close()
+    return measure(play, shards.count, shards.size)
 
 
 def header_of(play: SelfPlay) -> dict[str, Any]:
@@ -145,21 +185,13 @@ def header_of(play: SelfPlay) -> dict[str, Any]:
     }
 
 
-def newest_header(folder: Path) -> dict[str, Any] | None:
-    """What the last whole shard of a folder says of itself; None where there is none."""
-    for path in reversed(records.shards(folder)):
-        with suppress(records.DamagedShard, OSError):
-            return records.read_header(path)
-    return None
-
-
 def refuse_other_game(folder: Path, game: Game) -> None:
     """Raise a ValueError if the folder has games of another game, or of the same with other parameters.
 
     A parameter that is no plain data, as a game written in Python may have, is not compared: its text may be another
     one in every process.
     """
-    before = newest_header(folder)
+    before = records.newest_header(folder)
     if before is None or "game" not in before:
         return
     if before["game"] != game.name:
@@ -185,7 +217,7 @@ def warn_of_other_settings(folder: Path, play: SelfPlay) -> None:
 
     The network is no difference: it changes all the time in training, and every shard names its own.
     """
-    header, before = header_of(play), newest_header(folder)
+    header, before = header_of(play), records.newest_header(folder)
     if before is None:
         return
     changes = [
@@ -212,9 +244,20 @@ def differences(name: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]
 
 
 def first_game(folder: Path) -> int:
-    """The number of the first game that is not in the folder yet, so that a run can go on where it stopped."""
-    last = -1
-    records.recover(folder)
-    for _, games in records.read_folder(folder) if folder.exists() else ():
-        last = max([last, *(game.number for game in games)])
-    return last + 1
+    """The first number above those of all games in the folder, which another process may be about to leave."""
+    if not folder.exists():
+        return 0
+    with held(folder, LEAVING_SECONDS) as sure:
+        recover_held(folder, sure)
+        return max((number for number, _ in records.numbers_in(folder)), default=-1) + 1
+
+
+def games_to_play(folder: Path, count: int) -> tuple[list[int], int]:
+    """Numbers of games that earlier runs have not finished, ``count`` at most, and the first that none has begun.
+
+    Games that take long are those that are in play when a run is ended. Were their numbers passed over, what is kept
+    would have too many short games; so they are played before others.
+    """
+    there = {number for number, _ in records.numbers_in(folder)}
+    first = max(there, default=-1) + 1
+    return list(islice((number for number in range(first) if number not in there), count)), first

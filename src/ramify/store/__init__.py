@@ -5,7 +5,8 @@ from importlib.util import find_spec as _find
 if not all(map(_find, ("sqlalchemy", "alembic"))):
     raise ImportError("the store needs SQLAlchemy and Alembic: pip install 'ramify[arena]'")
 
-from ramify.store.database import DEFAULT, StoreError
+from ramify.store.database import DEFAULT
+from ramify.store.errors import StoreError
 from ramify.store.results import StoredPlayer, StoredResults
 from ramify.store.runs import Checkpoint, Metric, Run
 from ramify.store.store import Store

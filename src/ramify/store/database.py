@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
+from ramify.store.errors import COPY, StoreError, explained
+from ramify.store.tables import Base
+
 DEFAULT = Path("ramify.db")
-HEAD = "0001"  # the newest migration: what this version reads and writes
+HEAD = "0002"  # the newest migration: what this version reads and writes
 BUSY_SECONDS = 60.0  # how long a process waits for the others' writing
-
-
-class StoreError(RuntimeError):
-    """A file that is no store, or one that this version cannot read."""
 
 
 class Database:
@@ -28,27 +26,28 @@ class Database:
         self.path = Path(path)
         if self.path.is_dir():
             raise StoreError(f"{self.path} is a folder, not a store")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with explained(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         self.engine = make_engine(self.path)
         try:
-            upgrade(self.engine, self.path)
-        except DatabaseError as error:
-            self.close()
-            raise StoreError(f"{self.path} cannot be opened as a store: {error.orig}") from None
+            with explained(self.path):
+                upgrade(self.engine, self.path)
         except BaseException:
             self.close()
             raise
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that sees the file as it is now."""
-        with Session(self.engine) as session:
+        """A session that sees the file as it is now. What goes wrong with the file is a StoreError."""
+        with explained(self.path, reading=True), Session(self.engine) as session:
             yield session
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
-        """A session whose changes are there together, or not at all."""
-        with Session(self.engine.execution_options(ramify_begin="BEGIN IMMEDIATE")) as session, session.begin():
+    def writing(self, wait: float | None = None) -> Iterator[Session]:
+        """A session whose changes are there together, or not at all. It waits so many seconds for other writers."""
+        seconds = BUSY_SECONDS if wait is None else wait
+        options = {"ramify_begin": "BEGIN IMMEDIATE", "ramify_wait": seconds}
+        with explained(self.path), Session(self.engine.execution_options(**options)) as session, session.begin():
             yield session
 
     def close(self) -> None:
@@ -62,7 +61,6 @@ def make_engine(path: Path) -> Engine:
     def prepare(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # the driver's own transactions leave out some statements; see "begin"
         cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = NORMAL")  # survives a killed process; fsync only when the log is copied
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.close()
@@ -70,7 +68,9 @@ def make_engine(path: Path) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         # A writer says so at once: one that first reads and then writes could find its view outdated, and fail.
-        connection.exec_driver_sql(connection.get_execution_options().get("ramify_begin", "BEGIN"))
+        options = connection.get_execution_options()
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {round(1000 * options.get('ramify_wait', BUSY_SECONDS))}")
+        connection.exec_driver_sql(options.get("ramify_begin", "BEGIN"))
 
     return engine
 
@@ -80,6 +80,7 @@ def upgrade(engine: Engine, path: Path) -> None:
     with engine.connect() as connection:
         if version(connection, path) == HEAD:
             return
+    use_wal(engine)  # not before it is known that the file is a store: this changes it
     with engine.execution_options(ramify_begin="BEGIN IMMEDIATE").connect() as connection, connection.begin():
         found = version(connection, path)
         if found == HEAD:
@@ -87,15 +88,29 @@ def upgrade(engine: Engine, path: Path) -> None:
         migrate(connection, found, path)
 
 
+def use_wal(engine: Engine) -> None:
+    """Let readers and a writer work at the same time; the file remembers it."""
+    connection = engine.raw_connection()
+    try:
+        connection.cursor().execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+
+
 def version(connection: Connection, path: Path) -> str | None:
-    """Which migration the file has; None for an empty file."""
+    """Which migration the file has; None for an empty file. A StoreError if it is of something else, or incomplete."""
     tables = inspect(connection).get_table_names()
+    found: str | None = None
     if "alembic_version" in tables:
-        found: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-        return found
-    if tables:
-        raise StoreError(f"{path} is a database of something else, with the tables {', '.join(tables)}")
-    return None
+        found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    missing = set(Base.metadata.tables) - set(tables)
+    if (tables and "alembic_version" not in tables) or (found is not None and missing >= set(Base.metadata.tables)):
+        raise StoreError(
+            f"{path} is a database of something else, with the tables {', '.join(tables)}; choose another file"
+        )
+    if found == HEAD and missing:
+        raise StoreError(f"{path} is damaged: it has no table {', '.join(sorted(missing))}; {COPY}")
+    return found
 
 
 def migrate(connection: Connection, found: str | None, path: Path) -> None:

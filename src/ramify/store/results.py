@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from sqlalchemy import func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy.orm import Session
 
 from ramify.arena import Fixture, Limits, Opening, Played, PlayerConfig
 from ramify.arena.played import Reason, Winner
+from ramify.store.aside import Aside, Record
 from ramify.store.database import Database
+from ramify.store.errors import StoreError
 from ramify.store.tables import GameRow, PlayerRow
 
+RETRY_SECONDS = 10.0  # for which writing a game is tried before it is put aside; a lock is waited for longer
+PAUSE = 0.5  # seconds between two tries
+TRY_EVERY = 30.0  # seconds, while games are put aside
 MANY = 500  # keys in one question: SQLite takes no more than so many thousand
 
 
@@ -26,49 +33,128 @@ class StoredPlayer:
     kind: str
     label: str
     content: Mapping[str, Any]
+    versions: Mapping[str, Any] | None  # of its code; None for players met before these were kept
 
 
 class StoredResults:
-    """The arena's ``Results`` on a store."""
+    """The arena's ``Results`` on a store.
 
-    def __init__(self, database: Database) -> None:
+    ``replay``: only games that were added here are found, and they replace those of the store, except that a forfeit
+    never replaces a game that was played to its end. ``forfeits``: these are found, too.
+    """
+
+    def __init__(self, database: Database, *, replay: bool = False, forfeits: bool = False) -> None:
         self._database = database
-        self._met: set[str] = set()
+        self._replay, self._forfeits = replay, forfeits
+        self._met: dict[str, dict[str, Any]] = {}
+        self._added: set[str] = set()
+        self._aside = Aside(database.path)
+        self._next_try = 0.0
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
+        wanted = [key for key in keys if key in self._added] if self._replay else keys
         found: dict[str, Played] = {}
         with self._database.reading() as session:
-            for start in range(0, len(keys), MANY):
-                asked = select(GameRow).where(GameRow.key.in_(keys[start : start + MANY]))
+            for start in range(0, len(wanted), MANY):
+                asked = select(GameRow).where(GameRow.key.in_(wanted[start : start + MANY]))
                 found.update((row.key, played_of(row)) for row in session.scalars(asked))
-        return found
+        return {key: played for key, played in found.items() if self._forfeits or not played.forfeited}
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
         rows: list[dict[str, Any]] = [
-            {"identity": one.identity, "kind": one.kind, "label": one.label, "content": one.content()}
+            {
+                "identity": one.identity,
+                "kind": one.kind,
+                "label": one.label,
+                "content": one.content(),
+                "versions": one.versions(),
+            }
             for one in players
             if one.identity not in self._met
         ]
         if rows:
             with self._database.writing() as session:
                 session.execute(insert(PlayerRow).on_conflict_do_nothing(), rows)
-            self._met.update(row["identity"] for row in rows)
+            self._met.update((row["identity"], row) for row in rows)
 
     def add(self, played: Played) -> None:
-        with self._database.writing() as session:
-            session.execute(insert(GameRow).on_conflict_do_nothing(index_elements=["key"]), [values_of(played)])
+        """Keep a game. If the file cannot be written for a while, it is put aside and the next ones try again: a match
+        goes on, and no finished game is lost."""
+        players = [self._met[identity] for identity in set(played.fixture.players) if identity in self._met]
+        record: Record = {"players": players, "game": values_of(played)}
+        self._added.add(played.key)
+        if self._aside.records and time.monotonic() < self._next_try:
+            return self._aside.add(record)
+        try:
+            self._write([*self._aside.records, record], 0.0 if self._aside.records else RETRY_SECONDS)
+        except StoreError:
+            self._next_try = time.monotonic() + TRY_EVERY
+            return self._aside.add(record)
+        return self._aside.clear()
+
+    def finish(self) -> str | None:
+        """Try once more to keep what was put aside. What is to be said if that fails: where the games are, and why."""
+        if not self._aside.records:
+            return None
+        try:
+            self._write(self._aside.records, RETRY_SECONDS)
+            self._aside.clear()
+        except StoreError as error:
+            number, file = len(self._aside.records), self._aside.file
+            self._aside = Aside(self._database.path)  # from here on they are for whoever reads the sentence
+            if file is None:
+                return f"{number} finished games are lost, since no file could be written: {error}"
+            return f"{number} finished games are in {file}, and a store beside that file takes them in: {error}"
+        return None
+
+    def _write(self, records: list[Record], patience: float) -> None:
+        """Write games; where that fails, again and again for so many seconds."""
+        end = time.monotonic() + patience
+        while True:
+            try:
+                with self._database.writing(None if patience else 0.0) as session:
+                    write_records(session, records, replay=self._replay)
+                return
+            except StoreError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(min(PAUSE, max(0.0, end - time.monotonic())))
+
+
+def write_records(session: Session, records: list[Record], *, replay: bool = False) -> None:
+    """Games, with their players where these are not known."""
+    players = [row for record in records for row in record["players"]]
+    if players:
+        session.execute(insert(PlayerRow).on_conflict_do_nothing(), players)
+    if records:
+        session.execute(insert_game(replay=replay), [record["game"] for record in records])
+
+
+def insert_game(*, replay: bool) -> Insert:
+    """The order that adds a game. One that is there gives way if it was forfeited, and to any replayed to its end."""
+    order = insert(GameRow)
+    news = {column.name: order.excluded[column.name] for column in GameRow.__table__.columns if column.name != "id"}
+    gives_way = GameRow.reason == "forfeit"
+    if replay:
+        gives_way = gives_way | (order.excluded.reason != "forfeit")
+    return order.on_conflict_do_update(index_elements=["key"], set_=news, where=gives_way)
 
 
 def stored_players(database: Database) -> dict[str, StoredPlayer]:
     """Every player met, by identity."""
     with database.reading() as session:
         rows = session.scalars(select(PlayerRow).order_by(PlayerRow.added, PlayerRow.identity))
-        return {row.identity: StoredPlayer(row.identity, row.kind, row.label, row.content) for row in rows}
+        players = [StoredPlayer(row.identity, row.kind, row.label, row.content, row.versions) for row in rows]
+        return {player.identity: player for player in players}
 
 
-def stored_games(database: Database, game: str | None, params: Mapping[str, Any] | None) -> list[Played]:
-    """Games in the order in which they came; of one game, and with these parameters, where given."""
+def stored_games(
+    database: Database, game: str | None, params: Mapping[str, Any] | None, forfeits: bool
+) -> list[Played]:
+    """Games in the order in which they came; of one game, with these parameters, with forfeits, where wanted."""
     asked = select(GameRow).order_by(GameRow.id)
+    if not forfeits:
+        asked = asked.where(GameRow.reason != "forfeit")
     if game is not None:
         asked = asked.where(GameRow.game == game)
     if params is not None:
@@ -122,8 +208,9 @@ def played_of(row: GameRow) -> Played:
     )
 
 
-def stored_kinds(database: Database) -> dict[tuple[str, str], int]:
-    """How many games there are, of each game and parameters (as JSON)."""
-    asked = select(GameRow.game, GameRow.params, func.count()).group_by(GameRow.game, GameRow.params)
+def stored_kinds(database: Database) -> list[tuple[str, dict[str, Any], int]]:
+    """Games, parameters, and how many there are without forfeits."""
+    asked = select(GameRow.game, GameRow.params, func.count()).where(GameRow.reason != "forfeit")
+    asked = asked.group_by(GameRow.game, GameRow.params)
     with database.reading() as session:
-        return {(game, params): number for game, params, number in session.execute(asked)}
+        return [(game, json.loads(params), number) for game, params, number in session.execute(asked)]

@@ -21,7 +21,7 @@ class Base(DeclarativeBase):
 
 
 class PlayerRow(Base):
-    """A player by its content: the settings and the network's checksum."""
+    """A player by its content (the settings and the network's checksum) and the versions of its code."""
 
     __tablename__ = "players"
 
@@ -29,11 +29,15 @@ class PlayerRow(Base):
     kind: Mapped[str]
     label: Mapped[str]  # as it was first called; others may call it otherwise
     content: Mapped[dict[str, Any]]
+    versions: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))  # None: met before they were kept
     added: Mapped[datetime] = mapped_column(default=now)
 
 
 class GameRow(Base):
-    """A game of the arena. ``key`` is the checksum of players, game, parameters, opening, seed and limits."""
+    """A game of the arena. ``key`` is the checksum of players, game, parameters, opening, seed and limits.
+
+    A forfeit is here only until the game is played to its end.
+    """
 
     __tablename__ = "games"
     __table_args__ = (UniqueConstraint("key"), Index("games_by_game", "game", "params"))

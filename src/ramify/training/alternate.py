@@ -10,20 +10,18 @@ from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
 from ramify.training.run import Training, game_figures, rollout_search, self_play, speed
-from ramify.training.shelf import Shelf, missing
+from ramify.training.shards import Taken, in_window, missing
 
 Games = dict[int, GameRecord]  # by number
 
 
 def take_turns(training: Training) -> None:
     """Iterations until the run is over."""
-    loop = training.config.loop
+    loop, shelf, evaluator = training.config.loop, training.shelf, training.evaluator
     training.show(done=training.progress(min(1.0, training.iteration / loop.iterations)))
-    evaluator = training.evaluator
     training.recover_games()
-    shelf = Shelf(training.games_folder)
     games = {game.number: game for game in shelf.fresh()}  # not learnt from yet
-    refill(training, games)
+    lots = refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
         first, rollouts = training.iteration * loop.games, training.iteration < loop.rollout_iterations
         if training.steps_in_iteration == 0 or missing(first, loop.games, games):  # or they were lost meanwhile
@@ -38,23 +36,39 @@ def take_turns(training: Training) -> None:
         if training.steps_in_iteration == 0:
             training.judge(new)
         teach(training, new)
-        training.end_iteration(game_figures(fresh))
+        lots = in_window([*lots, (first, new)], training.config.window.positions(training.replay.total))
+        taken = Taken(
+            games=training.taken.games + len(fresh),
+            positions=training.replay.total,
+            next_game=first + loop.games,
+            needed_from=shelf.first_with(lots[0][0]),
+            discarded=training.taken.discarded,
+            discarded_before=training.taken.discarded_before,
+        )
+        training.end_iteration(game_figures(fresh), taken)
 
 
-def refill(training: Training, games: Games) -> None:
-    """Bring back those positions of iterations that are over which are still in the window; takes their games."""
+def refill(training: Training, games: Games) -> list[tuple[int, int]]:
+    """Bring back those positions of iterations that are over which are still in the window; takes their games.
+
+    Gives the first number and the positions of every iteration that is in the window.
+    """
     size = training.config.loop.games
-    lots = [
-        [games.pop(number) for number in range(start, start + size) if number in games]
+    lots = {
+        start: [games.pop(number) for number in range(start, start + size) if number in games]
         for start in range(0, training.iteration * size, size)
+    }
+    counts = [
+        (start, sum(move.found is not None for game in lot for move in game.moves)) for start, lot in lots.items()
     ]
-    counts = [sum(move.found is not None for game in lot for move in game.moves) for lot in lots]
-    window = training.config.window.positions(sum(counts))
-    total = 0
-    for number, lot in enumerate(lots):
-        total += counts[number]
-        if sum(counts[number + 1 :]) < window:
-            training.replay.add(training.samples(lot), total)
+    there = sum(count for _, count in counts)
+    total = max(there, training.taken.positions)  # some may have been deleted since
+    kept = in_window(counts, training.config.window.positions(total))
+    so_far = total - sum(count for _, count in kept)
+    for start, count in kept:
+        so_far += count
+        training.replay.add(training.samples(lots[start]), so_far)
+    return kept
 
 
 def play(training: Training, evaluator: Any, first: int, games: Games, *, rollouts: bool) -> dict[str, float]:
@@ -82,7 +96,7 @@ def play(training: Training, evaluator: Any, first: int, games: Games, *, rollou
 def teach(training: Training, new: int) -> None:
     """The steps of an iteration with so many new positions."""
     loop = training.config.loop
-    steps = max(1, round(loop.reuse * new / loop.batch))
+    steps = max(1, round(loop.replay_ratio * new / loop.batch))
     while training.steps_in_iteration < steps:
         within = training.steps_in_iteration / steps
         training.train_step((training.iteration + within) / loop.iterations)

@@ -1,26 +1,34 @@
 """Checkpoints: a folder each, there completely or not at all.
 
 ``network.safetensors`` plays; ``learner.safetensors`` and ``progress.json`` are what training goes on from. Only the
-latest few keep those; every network is kept.
+latest few keep those; every network is kept. ``progress.json`` has the checksums of the other files and of itself;
+checkpoints of earlier versions have none and are read all the same.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 import logging
-import shutil
+import re
+import stat
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load as from_bytes
+from safetensors.torch import save as to_bytes
 
+from ramify.base.files import sync
 from ramify.networks import GameNetwork, save
-from ramify.search.files import sync
 
-PROGRESS, LEARNER, NETWORK = "progress.json", "learner.safetensors", "network"
+PROGRESS, LEARNER, NETWORK, CONFIG = "progress.json", "learner.safetensors", "network", "config.yaml"
+WEIGHTS = f"{NETWORK}.safetensors"
+FILES = (PROGRESS, LEARNER, WEIGHTS, f"{NETWORK}.json", CONFIG)  # all that a checkpoint consists of
 NEEDED = ("iteration", "steps", "steps_in_iteration", "seconds", "judged")  # of progress, to go on
+SUMS, OWN = "files", "checksum"  # of progress: the checksums of the other files, and its own
 
 logger = logging.getLogger("ramify")
 
@@ -38,7 +46,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
 def network_file(checkpoint: Path) -> Path:
     """The network of a checkpoint."""
-    return checkpoint / f"{NETWORK}.safetensors"
+    return checkpoint / WEIGHTS
 
 
 def write_checkpoint(
@@ -47,31 +55,75 @@ def write_checkpoint(
     network: GameNetwork,
     tensors: dict[str, torch.Tensor],
     progress: dict[str, Any],
-    beside: dict[str, str],
+    config: str,
     keep: int,
 ) -> Path:
-    """Write a checkpoint, with some texts beside it, and take from old ones what only the latest need.
+    """Write a checkpoint, with the config beside it, and take from old ones what only the latest need.
 
     One that is there already is left alone: the same number means the same weights.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".writing-*"):  # by a run that died
-        shutil.rmtree(left, ignore_errors=True)
     place, draft = folder / f"{number:06d}", folder / f".writing-{number:06d}"
     if place.exists():
         return place
-    draft.mkdir()
-    save(draft / NETWORK, network)
-    save_file(tensors, draft / LEARNER)
-    for name, text in {**beside, PROGRESS: json.dumps(progress, indent=2, sort_keys=True)}.items():
-        (draft / name).write_text(text, encoding="utf-8")
-    for path in (*draft.iterdir(), draft):
-        sync(path)
-    draft.rename(place)
+    clear_drafts(folder)
+    try:
+        draft.mkdir()
+        save(draft / NETWORK, network)
+        (draft / LEARNER).write_bytes(to_bytes(tensors))
+        (draft / CONFIG).write_text(config, encoding="utf-8")
+        (draft / PROGRESS).write_text(_signed(draft, progress), encoding="utf-8")
+        for path in (*draft.iterdir(), draft):
+            sync(path)
+        draft.rename(place)
+    except BaseException:  # a full disk has room again
+        clear_drafts(folder)
+        raise
     sync(folder)
     for old in checkpoints(folder)[:-keep]:
         (old / LEARNER).unlink(missing_ok=True)
     return place
+
+
+def _signed(folder: Path, progress: dict[str, Any]) -> str:
+    """The text of progress.json: with the checksums of the files beside it, and its own."""
+    whole = {**progress, SUMS: {path.name: checksum(path.read_bytes()) for path in sorted(folder.iterdir())}}
+    return json.dumps({**whole, OWN: checksum_of(whole)}, indent=2, sort_keys=True)
+
+
+def checksum(data: bytes) -> str:
+    """Of the content of a file."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def checksum_of(plain: dict[str, Any]) -> str:
+    """Of plain data, however it is laid out as a text."""
+    return checksum(json.dumps(plain, sort_keys=True).encode())
+
+
+def clear_drafts(folder: Path) -> None:
+    """Delete checkpoints that a process which is no more was writing. The caller holds the run's folder."""
+    for path in folder.glob(".writing-*"):
+        if re.fullmatch(r"\.writing-\d{6,}", path.name):
+            remove_checkpoint(path)
+
+
+def remove_checkpoint(path: Path) -> bool:
+    """Delete a checkpoint, or a draft of one, unless there is anything in it that is not of a checkpoint; whether."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    entries = list(path.iterdir())
+    if not all(stat.S_ISREG(entry.lstat().st_mode) and _of_checkpoint(entry.name) for entry in entries):
+        return False
+    for entry in entries:
+        entry.unlink()
+    path.rmdir()
+    return True
+
+
+def _of_checkpoint(name: str) -> bool:
+    """Whether a checkpoint has a file of that name, be it for a moment while it is being written."""
+    return name in FILES or re.fullmatch(r"\.network\.(safetensors|json)\.[0-9a-f]{8}", name) is not None
 
 
 def latest(folder: Path) -> Path | None:
@@ -81,8 +133,14 @@ def latest(folder: Path) -> Path | None:
 
 
 def read_progress(path: Path) -> dict[str, Any]:
-    """How far training was at a checkpoint."""
-    progress: dict[str, Any] = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
+    """How far training was at a checkpoint; raises a ValueError if that is not what was written."""
+    progress = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
+    if not isinstance(progress, dict):
+        raise ValueError(f"{PROGRESS} is no JSON object")
+    if SUMS in progress or OWN in progress:  # earlier versions wrote neither
+        said = progress.pop(OWN, None)
+        if said != checksum_of(progress):
+            raise ValueError(f"the checksum of {PROGRESS} is wrong")
     return progress
 
 
@@ -92,8 +150,12 @@ def read_checkpoint(path: Path) -> Resumed:
         progress = read_progress(path)
         if missing := [name for name in NEEDED if name not in progress]:
             raise ValueError(f"{PROGRESS} does not say {', '.join(missing)}")
-        load_file(network_file(path))  # a damaged one could not play
-        return load_file(path / LEARNER), progress
+        content = {name: (path / name).read_bytes() for name in (WEIGHTS, LEARNER)}
+        for name, data in content.items():
+            if SUMS in progress and progress[SUMS].get(name) != checksum(data):
+                raise ValueError(f"the checksum of {name} is wrong")
+        from_bytes(content[WEIGHTS])  # a damaged one could not play
+        return from_bytes(content[LEARNER]), progress
     except (OSError, ValueError, TypeError, SafetensorError) as error:
         raise DamagedCheckpoint(f"{path} is damaged: {' '.join(str(error).split())}") from None
 
@@ -123,8 +185,13 @@ def read_newest(folders: list[Path]) -> Resumed | None:
         return None
     chosen, resumed = max(found, key=lambda entry: int(entry[1][1]["steps"]))
     for path, problem in damaged.items():
-        aside = path.with_name(f"{path.name}.damaged")
-        shutil.rmtree(aside, ignore_errors=True)  # of an earlier time
+        aside = _free_name(path)
         path.rename(aside)
         logger.warning("%s; it is now %s, and training goes on from %s", problem, aside.name, chosen)
     return resumed
+
+
+def _free_name(path: Path) -> Path:
+    """What a damaged checkpoint is called from now on; those set aside before keep their names."""
+    names = (f"{path.name}.damaged{'' if time == 1 else f'-{time}'}" for time in itertools.count(1))
+    return next(place for place in map(path.with_name, names) if not place.exists())

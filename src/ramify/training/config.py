@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from ramify.base.settings import Settings
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import Method
 from ramify.networks import config_of
-from ramify.search.config import SearchConfig
-from ramify.search.policies import Method
-from ramify.search.settings import Settings
 from ramify.selfplay.config import PlayConfig
 
 
@@ -103,6 +103,7 @@ class LoopConfig(Settings):
     """How long, how many, and with what."""
 
     what = "loop"
+    renamed = {"reuse": "replay_ratio", "places": "parallel_games"}  # noqa: RUF012
 
     iterations: int = Field(20, ge=1, description="rounds of self-play, training and a checkpoint")
     max_seconds: float | None = Field(
@@ -111,9 +112,9 @@ class LoopConfig(Settings):
     games: int = Field(256, ge=1, description="games of one iteration")
     rollout_iterations: int = Field(0, ge=0, description="iterations at the start that search by random games instead")
     rollout_simulations: int = Field(400, ge=2, description="of their searches, all of them full")
-    reuse: float = Field(4.0, gt=0, description="how often a recorded position is trained on, on average")
+    replay_ratio: float = Field(4.0, gt=0, description="how often a recorded position is trained on, on average")
     batch: int = Field(256, ge=1, description="positions of one step")
-    places: int = Field(256, ge=1, description="games played at once")
+    parallel_games: int = Field(256, ge=1, description="games played at once")
     threads: int = Field(1, ge=1, description="threads that search, and that evaluate on a CPU")
     device: str | None = Field(None, description="cpu or cuda; None: what there is")
     evaluator: Literal["auto", "torch", "onnx"] = Field("auto", description="what runs the network in self-play")
@@ -124,6 +125,11 @@ class LoopConfig(Settings):
     checkpoint_seconds: float = Field(20.0, gt=0, description="with overlap: between two checkpoints")
     keep: int = Field(3, ge=1, description="checkpoints kept to resume from; networks are all kept")
     games_per_shard: int = Field(256, ge=1, description="games in one file")
+    keep_games: int | None = Field(
+        None,
+        ge=1,
+        description="games kept on disk at least; older ones are deleted once out of the window; None: all",
+    )
 
     @field_validator("device")
     @classmethod
@@ -136,7 +142,7 @@ class TrainConfig(Settings):
 
     what = "training"
 
-    game: str = Field(description="a name of rf.games()")
+    game: str = Field(description="a name of rf.list_games()")
     params: dict[str, Any] = Field(default_factory=dict, description="the game's parameters")
     network: str | dict[str, Any] = Field("4x32", description="a size such as 6x64, or settings of a network")
     start: str | None = Field(None, description="a saved network to start from, of this game and any size it serves")

@@ -1,18 +1,14 @@
-"""The folder of a run: whether one can be there, whose it is, and that one process works in it at a time."""
+"""The folder of a run: whether one can be there, that one process works in it at a time, and disks that fail."""
 
 from __future__ import annotations
 
+import errno
 import os
-import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
-
-from ramify.search.files import write_atomically
-from ramify.training.checkpoints import checkpoints
-from ramify.training.config import TrainConfig
-from ramify.training.presets import as_yaml, load_config
 
 try:
     import fcntl
@@ -20,14 +16,7 @@ except ImportError:  # not on this system: nobody is kept out there
     fcntl = None  # type: ignore[assignment]
 
 LOCK = "run.lock"
-COUNTED = (
-    "games",
-    "batch",
-    "reuse",
-    "exact",
-    "rollout_iterations",
-    "rollout_simulations",
-)  # of loop: what iterations are made of
+PLAYER_LOCK = "player.lock"  # of the process that plays, where it is another one
 
 
 def usable(folder: Path) -> None:
@@ -43,18 +32,20 @@ def usable(folder: Path) -> None:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def held(folder: Path, lock: str = LOCK, doing: str = "training") -> Iterator[None]:
     """Keep other processes from training in the folder, which is made; a RuntimeError if one does already.
 
     The system lets go of the lock when the process ends, however it ends, so that nothing is left to clear away. The
-    processes that a run starts do not inherit it: what they still write after a trainer was killed is kept apart.
+    processes that a run starts do not inherit it; the one that plays has a lock of its own.
     """
-    with _opened(folder) as file:
+    if not holds_a_process(folder / lock):
+        raise OSError(f"a run cannot be kept in {folder}: {lock} there is not ramify's")
+    with _opened(folder, lock) as file:
         if not _locked(file):
             file.seek(0)
             process = file.read().strip()
             who = f"process {process}" if process else "another process"
-            raise RuntimeError(f"{who} is training in {folder} already: wait for it, stop it, or give another folder")
+            raise RuntimeError(f"{who} is {doing} in {folder} already: wait for it, stop it, or give another folder")
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
@@ -64,6 +55,30 @@ def held(folder: Path) -> Iterator[None]:
             file.truncate(0)
 
 
+def holds_a_process(lock: Path) -> bool:
+    """Whether a lock file has what we write there, the number of a process or nothing, or is not there at all."""
+    if not lock.exists():
+        return True
+    if not lock.is_file():
+        return False
+    with lock.open("rb") as file:
+        content = file.read(32)
+    return not content or (content.isdigit() and len(content) < 32)
+
+
+def wait_for_player(folder: Path, seconds: float) -> None:
+    """Wait until the process that played for a trainer which was killed has put its games away and ended."""
+    end = time.perf_counter() + seconds
+    while (folder / PLAYER_LOCK).exists():
+        try:
+            with held(folder, PLAYER_LOCK, "playing"):
+                return
+        except RuntimeError:
+            if time.perf_counter() > end:
+                raise
+            time.sleep(0.05)
+
+
 def refuse_held(folder: Path) -> None:
     """Raise as ``held`` does, before there is anything to hold; makes nothing."""
     if (folder / LOCK).exists():
@@ -71,10 +86,10 @@ def refuse_held(folder: Path) -> None:
             pass
 
 
-def _opened(folder: Path) -> IO[str]:
+def _opened(folder: Path, lock: str) -> IO[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return (folder / LOCK).open("a+", encoding="utf-8")  # a: the number in it is the holder's
+        return (folder / lock).open("a+", encoding="utf-8")  # a: the number in it is the holder's
     except OSError as error:
         raise _unusable(folder, error) from None
 
@@ -105,33 +120,15 @@ def _unusable(folder: Path, error: OSError) -> OSError:
     return OSError(f"a run cannot be kept in {folder}: {(error.strerror or str(error)).lower()}")
 
 
-def has_work(folder: Path) -> bool:
-    """Whether a run has left anything that other settings would spoil."""
-    trained = [path for name in ("checkpoints", "partial") for path in checkpoints(folder / name) if int(path.name)]
-    return bool(trained) or any((folder / "games").glob("*"))
-
-
-def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
-    """Raise a ValueError if the folder has a run that was told something else; only looks."""
-    file = folder / "config.yaml"
-    if not (file.exists() and has_work(folder)):
-        return
-    known = load_config(file)
-    groups = [name for name in TrainConfig.model_fields if name != "loop"]
-    differing = [name for name in groups if getattr(known, name) != getattr(config, name)]
-    differing += [f"loop.{name}" for name in COUNTED if getattr(known.loop, name) != getattr(config.loop, name)]
-    if differing:
-        raise ValueError(
-            f"{folder} has a run with other settings of {', '.join(differing)}: "
-            "give the same ones to go on with it, or another folder"
-        )
-
-
-def claim(config: TrainConfig, folder: Path) -> None:
-    """Write the config into the run's folder, or find that it is the one of the run there."""
-    refuse_other_settings(config, folder)
-    file = folder / "config.yaml"
-    if file.exists() and not has_work(folder):  # it came no further than its fresh network
-        for name in ("checkpoints", "partial"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-    write_atomically(file, as_yaml(config).encode())
+def explained(error: OSError, folder: Path) -> OSError:
+    """The error of a disk that fails, as a sentence that says what can be done; any other as it is."""
+    then = "the same command goes on from the last checkpoint then"
+    sentences = {
+        errno.ENOSPC: f"the disk of {folder} is full: make room on it; {then}",
+        errno.EDQUOT: f"the disk quota of {folder} is used up: make room; {then}",
+        errno.EROFS: f"the disk of {folder} can only be read now: make it writable; {then}",
+        errno.EFBIG: f"a file in {folder} would become larger than this system allows: raise the limit; {then}",
+        errno.EIO: f"the disk of {folder} fails to read or write: look after it; {then}",
+    }
+    sentence = sentences.get(error.errno) if error.errno is not None else None
+    return error if sentence is None else OSError(sentence)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from ramify.evaluators.torch_threads import run_calls
 from ramify.networks import GameNetwork
 from ramify.training.config import LossConfig, OptimizerConfig
 from ramify.training.losses import losses, measures
 from ramify.training.replay import TrainingBatch
+
+T = TypeVar("T")
 
 
 class Learner:
@@ -48,6 +52,13 @@ class Learner:
 
     def learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
         """One step; the parts of the loss before it, still on the device."""
+        return self._run(lambda: self._learn(batch, progress))
+
+    def _run(self, call: Callable[[], T]) -> T:
+        """On a CPU in one thread, as evaluators do it: threads inside a call come to a stand on a busy machine."""
+        return run_calls([call], 1)[0] if self.device.type == "cpu" else call()
+
+    def _learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
         rate = self.rate(progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -75,9 +86,12 @@ class Learner:
             return cast(GameNetwork, self.averaged.module)
         return self.module
 
-    @torch.no_grad()
     def judge(self, batch: TrainingBatch) -> dict[str, float]:
         """Losses and measures of the network that plays, on positions it need not have seen."""
+        return self._run(lambda: self._judge(batch))
+
+    @torch.no_grad()
+    def _judge(self, batch: TrainingBatch) -> dict[str, float]:
         module = self.playing
         training = module.training
         module.eval()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from ramify.search.files import write_atomically
+from ramify.base.files import write_atomically
+
+logger = logging.getLogger("ramify")
 
 Kind = Literal["step", "iteration"]
+KINDS = get_args(Kind)
 Sink = Callable[[Kind, int, Mapping[str, float]], None]
 
 
@@ -45,17 +49,32 @@ class Metrics:
 
 
 def read_metrics(path: Path, kind: Kind | None = None) -> Iterator[dict[str, Any]]:
-    """The lines of a file of figures, all or of one kind; one that a dying process left half written is left out."""
+    """The lines of a file of figures, all or of one kind.
+
+    A damaged line is reported (logger ``ramify``) and left out; the last one, if a dying process left it half written,
+    is left out silently.
+    """
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
-        for text in file:
-            try:
-                line = json.loads(text)
-            except json.JSONDecodeError:
-                return
-            if kind in (None, line["kind"]):
+    with path.open("rb") as file:
+        for number, text in enumerate(file, 1):
+            line = parse_line(text)
+            if line is None and text.endswith(b"\n"):
+                logger.warning("%s: line %d is damaged and left out", path, number)
+            if line is not None and kind in (None, line["kind"]):
                 yield line
+
+
+def parse_line(text: bytes) -> dict[str, Any] | None:
+    """A line as it was written, or None."""
+    try:
+        line = json.loads(text)
+    except ValueError:  # no JSON, or no text at all
+        return None
+    if not isinstance(line, dict) or line.get("kind") not in KINDS or type(line.get(line["kind"])) is not int:
+        return None
+    whole = all(isinstance(value, int | float) for name, value in line.items() if name != "kind")
+    return line if whole else None
 
 
 def tensorboard(folder: str | os.PathLike[str]) -> Sink:

@@ -8,8 +8,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from ramify.games.hints import did_you_mean
-from ramify.search.settings import SettingsError
+from ramify.base.hints import did_you_mean
+from ramify.base.settings import SettingsError
 from ramify.training.config import TrainConfig
 
 
@@ -86,3 +86,16 @@ def as_yaml(config: TrainConfig, only_changed: bool = False) -> str:
     """The config as a file that ``load_config`` reads."""
     text: str = _yaml().safe_dump(config.model_dump(mode="json", exclude_defaults=only_changed), sort_keys=False)
     return text
+
+
+def is_written_by_us(content: bytes) -> bool:
+    """Whether a file has just what ``as_yaml`` writes: every group of settings, laid out by PyYAML, no comment."""
+    yaml = _yaml()
+    try:
+        text = content.decode()
+        data = yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        return False
+    if not isinstance(data, dict) or not TrainConfig.model_fields.keys() <= data.keys():
+        return False
+    return bool(yaml.safe_dump(data, sort_keys=False) == text)

@@ -9,34 +9,40 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from ramify.engine.config import SearchConfig
+from ramify.evaluators.network import Network
 from ramify.games import Game
 from ramify.games import make as make_game
-from ramify.networks import GameNetwork, Network, load, make, network_id
-from ramify.search.config import SearchConfig
+from ramify.networks import GameNetwork, load, make, network_id
+from ramify.networks.devices import choose_device
+from ramify.selfplay.journal import recover
 from ramify.selfplay.play import SelfPlay
-from ramify.selfplay.records import GameRecord, read_folder, recover
+from ramify.selfplay.records import GameRecord, read_folder
 from ramify.selfplay.run import Progress
-from ramify.training.checkpoints import latest, read_newest, write_checkpoint
+from ramify.training.checkpoints import LEARNER, checkpoints, latest, read_newest, read_progress, write_checkpoint
+from ramify.training.claims import claim, refuse_foreign, refuse_other_settings
 from ramify.training.config import TrainConfig
-from ramify.training.devices import choose_device
-from ramify.training.folder import claim, held, refuse_held, refuse_other_settings, usable
+from ramify.training.folder import explained, held, refuse_held, usable, wait_for_player
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.presets import as_yaml, load_config
+from ramify.training.processes import terminable
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, make_samples
-from ramify.training.shelf import count_games
+from ramify.training.shards import ShardWatcher, Taken, own_shards, shard_number
 
 logger = logging.getLogger("ramify")
 
 JUDGED = 2048  # newest positions on which a network is judged before it learns from them
+PLAYER_SECONDS = 60.0  # given to the process that plays to end after its trainer was killed
 FLUSH_STEPS = 50  # steps between two looks at the losses, which lie on the device
 
 
@@ -67,8 +73,6 @@ class Training:
         self._show: Show | None = None
         self.device = choose_device(config.loop.device)
         self.game = make_game(config.game, **config.params)
-        if self.device.type == "cpu":
-            torch.set_num_threads(config.loop.threads)
         module = start_network(config, self.game)
         self.players = 2 if module.config.per_player else 1
         self.owners = "ownership" in module.config.heads
@@ -76,6 +80,8 @@ class Training:
         self.replay = Replay(self.game, config.window, config.targets, self.device)
         self.sources = [self._source(source.folder) for source in config.sources]
         self.iteration = self.steps_in_iteration = 0
+        self.shelf, self.taken = ShardWatcher(self.games_folder), Taken()
+        self.unreported: dict[str, float] = {}  # with overlap: of the games since the last iteration
         self.before = 0.0  # seconds of earlier sessions of this run
         self.started = time.perf_counter()
         self.status = Status(iterations=config.loop.iterations)
@@ -86,18 +92,25 @@ class Training:
 
     def begin(self, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> None:
         """Go on with what is in the folder, or write there what a run starts from."""
+        wait_for_player(self.folder, PLAYER_SECONDS)
         claim(self.config, self.folder)
         self._show = show
-        self._restore()
+        counted = self._restore()
         file = self.folder / "metrics.jsonl"
         self.metrics = Metrics(file, sinks, self.learner.steps, self.iteration)
         self.status.history = [
             {name: value for name, value in line.items() if name not in ("kind", "iteration")}
             for line in read_metrics(file, "iteration")
         ]
-        self.status.iteration, self.status.step = self.iteration, self.learner.steps
+        if not counted:
+            self._count_from_history()
+        self.status.iteration, self.status.step = self.iterations_over, self.learner.steps
         if self.learner.steps == 0 and self.iteration == 0:
-            self.checkpoint()
+            try:
+                self.checkpoint()
+            except BaseException:
+                self.metrics.close()
+                raise
 
     # Where things are, and what is so.
 
@@ -123,6 +136,12 @@ class Training:
         limit = self.config.loop.max_seconds
         return limit is not None and self.seconds >= limit
 
+    @property
+    def iterations_over(self) -> int:
+        """How many of the iterations are over, each of ``loop.games`` games: with overlap, checkpoints are not."""
+        loop = self.config.loop
+        return min(loop.iterations, self.taken.games // loop.games if self.overlap else self.iteration)
+
     def progress(self, share: float) -> float:
         """The share of the run that is over, by its games or by its time."""
         limit = self.config.loop.max_seconds
@@ -133,7 +152,11 @@ class Training:
     def recover_games(self) -> None:
         """Bring the games on disk in order, and say if some that were learnt from are gone."""
         recover(self.games_folder)
-        before, there = int(sum(line["games"] for line in self.status.history)), count_games(self.games_folder)
+        taken = self.taken
+        ours = own_shards(self.games_folder)
+        if taken.last_shard is not None:  # later ones were not learnt from yet
+            ours = [path for path in ours if shard_number(path) <= taken.last_shard]
+        before, there = taken.games - taken.discarded, sum(map(self.shelf.count, ours))
         if there < before:
             logger.warning(
                 "%s has %d of the %d games that this run has played: it goes on without the positions of the others",
@@ -204,18 +227,18 @@ class Training:
         self._waiting.clear()
         self.show(step=self.learner.steps, figures=figures)
 
-    def end_iteration(self, figures: Mapping[str, float]) -> None:
-        """Write down an iteration and keep its network."""
+    def end_iteration(self, figures: Mapping[str, float], taken: Taken) -> None:
+        """Write down an iteration, after which so much was learnt from, and keep its network."""
         self.flush_steps()
         self.iteration += 1
-        self.steps_in_iteration = 0
+        self.steps_in_iteration, self.taken, self.unreported = 0, taken, {}
         made = {"seconds": self.seconds, "step": self.learner.steps, "positions": self.replay.total}
         made |= {"replay_age": self.replay.mean_age, **self.judged, **figures, **self.rates}
         self.metrics.write("iteration", self.iteration, made)
         self.status.history.append(dict(made))
         self.checkpoint()
         self.metrics.tell("iteration", self.iteration, made)
-        self.show(iteration=self.iteration, share=0.0, figures=made)
+        self.show(iteration=self.iterations_over, share=0.0, figures=made)
 
     def judge(self, rows: int) -> None:
         """See how the network does on the newest positions, before it has learnt from them."""
@@ -233,8 +256,9 @@ class Training:
     # Checkpoints.
 
     def checkpoint(self, partial: bool = False) -> None:
-        """Keep everything; ``partial``: in the middle of an iteration."""
+        """Keep everything; ``partial``: in the middle of an iteration. Games that nobody needs are deleted after it."""
         self.metrics.flush()
+        surplus = [] if partial else self._surplus()
         progress = {
             "iteration": self.iteration,
             "steps": self.learner.steps,
@@ -242,6 +266,9 @@ class Training:
             "seconds": self.seconds,
             "judged": self.judged,
             "rates": self.rates,
+            "overlap": self.overlap,
+            "taken": asdict(self.taken),
+            "unreported": self.unreported,
             "network_id": network_id(self.learner.playing),
             **origin(),
         }
@@ -252,20 +279,67 @@ class Training:
             self.learner.playing,
             self.learner.tensors(),
             progress,
-            {"config.yaml": as_yaml(self.config)},
+            as_yaml(self.config),
             1 if partial else self.config.loop.keep,
         )
 
-    def _restore(self) -> None:
-        """Go on from the newest checkpoint, if there is one."""
+        for path in surplus:
+            path.unlink(missing_ok=True)
+
+    def _surplus(self) -> list[Path]:
+        """Shards that ``keep_games`` does not keep and no checkpoint that can be gone on from needs; counts them."""
+        loop, taken = self.config.loop, self.taken
+        if loop.keep_games is None or not self.games_folder.is_dir():
+            return []
+        older = checkpoints(self.folder / "checkpoints")
+        resumable = [path for path in older[max(0, len(older) + 1 - loop.keep) :] if (path / LEARNER).exists()]
+        found = self.shelf.surplus(min([taken.needed_from, *map(_needed_from, resumable)]), loop.keep_games)
+        new = sum(self.shelf.count(path) for path in found if shard_number(path) >= taken.discarded_before)
+        before = max([taken.discarded_before, *(shard_number(path) + 1 for path in found)])
+        self.taken = replace(taken, discarded=taken.discarded + new, discarded_before=before)
+        return found
+
+    def _restore(self) -> bool:
+        """Go on from the newest checkpoint, if there is one; whether it is known how much was learnt from."""
         found = read_newest([self.folder / "checkpoints", self.folder / "partial"])
         if found is None:
-            return
+            return True
         tensors, progress = found
         self.learner.restore(tensors, progress["steps"])
         self.iteration, self.steps_in_iteration = progress["iteration"], progress["steps_in_iteration"]
         self.before, self.judged = progress["seconds"], progress["judged"]
-        self.rates = progress.get("rates", {})  # earlier versions did not keep them
+        self.rates = progress.get("rates", {})  # earlier versions did not keep them, nor those below
+        self.unreported = progress.get("unreported", {})
+        self.taken = Taken(**progress.get("taken", {}))
+        return "taken" in progress
+
+    def _count_from_history(self) -> None:
+        """What was learnt from, as far as the figures of an earlier version tell."""
+        history = self.status.history
+        games = sum(int(line.get("games", 0)) for line in history)
+        if self.overlap:  # earlier versions counted the games of a run that went on again
+            games = min(games, sum(map(self.shelf.count, own_shards(self.games_folder))))
+        self.taken = Taken(games, int(max((line.get("positions", 0) for line in history), default=0)))
+
+    def refuse_other_mode(self) -> None:
+        """Raise a ValueError if the run in the folder has overlapped and this one would take turns."""
+        newest, overlapped = latest(self.folder / "checkpoints"), False
+        if newest is not None and int(newest.name):
+            with suppress(OSError, ValueError):  # a damaged one is dealt with later
+                overlapped = read_progress(newest).get("overlap", False)
+        if overlapped and not self.overlap:
+            raise ValueError(
+                f"the run in {self.folder} has played while it trained, so that its checkpoints are not iterations: "
+                "go on with loop.overlap=true, or give another folder"
+            )
+
+
+def _needed_from(checkpoint: Path) -> int:
+    """The first shard that going on from a checkpoint needs."""
+    try:
+        return int(read_progress(checkpoint)["taken"]["needed_from"])
+    except (OSError, ValueError, KeyError):
+        return 0
 
 
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:
@@ -295,15 +369,15 @@ def self_play(
 ) -> SelfPlay:
     """The games of a run from a number on."""
     loop = config.loop
-    places = loop.places if games is None else min(loop.places, games)
-    fixed = (loop.places + 1) // 2 * config.search.batch if loop.exact else None
+    parallel = loop.parallel_games if games is None else min(loop.parallel_games, games)
+    fixed = (loop.parallel_games + 1) // 2 * config.search.batch if loop.exact else None
     return SelfPlay(
         game,
         evaluator,
         search or config.search,
         config.play,
         games=games,
-        places=places,
+        parallel_games=parallel,
         threads=loop.threads,
         seed=config.seed,
         first=first,
@@ -365,9 +439,12 @@ def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathL
     chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
     place = Path(folder)
     usable(place)
+    refuse_foreign(place)
     refuse_held(place)
     refuse_other_settings(chosen, place)
-    return Training(chosen, place)
+    training = Training(chosen, place)
+    training.refuse_other_mode()
+    return training
 
 
 def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> Path:
@@ -375,15 +452,22 @@ def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = 
     from ramify.training.alternate import take_turns
     from ramify.training.overlap import play_meanwhile
 
-    training.begin(sinks, show)
     try:
-        (play_meanwhile if training.overlap else take_turns)(training)
-    except KeyboardInterrupt:
-        training.flush_steps()
-        training.checkpoint(partial=True)
-        raise
-    finally:
-        training.metrics.close()
+        with terminable():
+            training.begin(sinks, show)
+            try:
+                (play_meanwhile if training.overlap else take_turns)(training)
+            except KeyboardInterrupt:
+                training.flush_steps()
+                training.checkpoint(partial=True)
+                raise
+            finally:
+                training.metrics.close()
+    except OSError as error:
+        told = explained(error, training.folder)
+        if told is error:
+            raise
+        raise told from None
     found = latest(training.folder / "checkpoints")
     assert found is not None
     return found
@@ -398,8 +482,9 @@ def train(
 ) -> Path:
     """Train, or go on with a run that was stopped, in a folder; returns the folder of the last checkpoint.
 
-    Ctrl-C ends a run with everything kept: the same call goes on where it was. A folder belongs to one config: another
-    one is an error, except for what ``loop`` says of how long and with what. So is one in which a process trains now.
+    Ctrl-C and SIGTERM end a run with everything kept: the same call goes on where it was. A folder belongs to one
+    config: another one is an error, except for what ``loop`` says of how long and with what. So is one in which a
+    process trains now, and one with files of other programs under the names that a run needs.
     """
     training = prepare(config, folder)
     with held(training.folder):

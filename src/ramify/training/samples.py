@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import outcome_weights
 from ramify.games import Game, State
-from ramify.search.config import SearchConfig
-from ramify.search.policies import outcome_weights
 from ramify.selfplay.records import FoundBySearch, GameRecord, Move
 from ramify.training.config import TargetConfig
 
@@ -141,20 +141,27 @@ def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.floa
 def value_targets(
     record: GameRecord, rewards: NDArray[np.float64], targets: TargetConfig, discount: float
 ) -> NDArray[np.float64]:
-    """What each position is worth to each player, [moves, 2], mixed as the targets say."""
+    """What each position is worth to each player, [moves, 2], mixed as the targets say.
+
+    The rewards that were still to come when a game was cut short are not known. The last search has estimated them,
+    seen from the position it began in: what was won from there on is part of its value, so the targets of the positions
+    before it build on that value and on the rewards before it alone. Moves after it were not searched and are no rows.
+    """
     moves = record.moves
     found = [None if move.found is None else move.found.value.astype(np.float64) for move in moves]
-    # A game that was cut short says nothing of what was still to come: the last search does.
-    last = next((value for value in reversed(found) if value is not None), np.zeros(2)) if record.cut else np.zeros(2)
     fade = 1 - 1 / max(targets.short_moves, 1.0)
+    own = 1 - targets.root_share - targets.short_share
     values = np.zeros((len(moves), 2))
-    to_come = short = last
+    to_come = short = np.zeros(2)
+    estimated = record.cut
     for number in range(len(moves) - 1, -1, -1):
-        to_come = rewards[number] + discount * to_come
-        ahead, root = rewards[number] + discount * short, found[number]
-        short = ahead if root is None else (1 - fade) * root + fade * ahead
+        root = found[number]
+        to_come, short = (rewards[number] + discount * later for later in (to_come, short))
+        if estimated and root is not None:
+            to_come = short = root
+            estimated = False
+        short = short if root is None else (1 - fade) * root + fade * short
         root = to_come if root is None else root
-        own = 1 - targets.root_share - targets.short_share
         values[number] = own * to_come + targets.root_share * root + targets.short_share * short
     return values
 

@@ -1,0 +1,50 @@
+"""Old names that still work for one version, with a warning that says the new one."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
+    """Say that an old name was used, to whoever called the caller."""
+    warnings.warn(f"{old} is now {new}; the old name goes in version 0.3", DeprecationWarning, stacklevel=stacklevel)
+
+
+def renamed(module: str, names: Mapping[str, tuple[str, Callable[[], Any]]]) -> Callable[[str], Any]:
+    """A module's ``__getattr__`` for its old names: {old: (new, a function that gives what it stands for)}."""
+
+    def __getattr__(name: str) -> Any:  # noqa: N807
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        new, find = names[name]
+        warn_renamed(f"{module}.{name}", new)
+        return find()
+
+    return __getattr__
+
+
+def renamed_arguments(**names: str) -> Callable[[F], F]:
+    """A decorator for functions, methods and classes whose keyword arguments have new names: ``old="new"``."""
+
+    def decorate(target: F) -> F:
+        if isinstance(target, type):
+            target.__init__ = decorate(target.__init__)  # type: ignore[misc]
+            return target
+
+        @functools.wraps(target)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for old in names.keys() & kwargs.keys():
+                if names[old] in kwargs:
+                    raise TypeError(f"{old} is the old name of {names[old]}: give one of them")
+                warn_renamed(f"the argument {old}", names[old])
+                kwargs[names[old]] = kwargs.pop(old)
+            return target(*args, **kwargs)
+
+        return cast(F, call)
+
+    return decorate

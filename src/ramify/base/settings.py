@@ -1,0 +1,80 @@
+"""What all settings have in common: frozen, checked when made, and wrong ones named with what would be right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from ramify.base.deprecation import warn_renamed
+from ramify.base.hints import did_you_mean
+
+WORDS = {"True": True, "False": False, "None": None}  # as Python writes them; JSON's own are read too
+
+
+class SettingsError(ValueError):
+    """Settings that are unknown or impossible; the message names each."""
+
+
+class Settings(BaseModel):
+    """Base of every group of settings. ``what`` is what its messages call them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    what: ClassVar[str] = ""
+    renamed: ClassVar[Mapping[str, str]] = {}  # old names that still work: {old: new}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_new_names(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or not cls.renamed.keys() & given.keys():
+            return given
+        changed = dict(given)
+        for old in cls.renamed.keys() & given.keys():
+            new = cls.renamed[old]
+            if new in given:
+                raise ValueError(f"{old} is the old name of {new}: give one of them")
+            warn_renamed(f"the {cls.what} setting {old}", new)
+            changed[new] = changed.pop(old)
+        return changed
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise SettingsError(explain(error, type(self).model_fields, self.what)) from None
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some settings changed."""
+        return type(self)(**{**self.model_dump(), **changes})
+
+
+def read_value(text: str) -> Any:
+    """A setting as typed: JSON (7, 0.5, true, [1, 2]) where it is JSON; any other text stands for itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return WORDS.get(text, text)
+
+
+def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
+    """What is wrong with settings, each named; ``known`` are the names there are."""
+    names, lines = list(known), []
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"])
+        text = problem["msg"].removeprefix("Value error, ")
+        inner = problem.get("ctx", {}).get("error")
+        if isinstance(inner, SettingsError):  # of a group within this one, which has named it already
+            lines.append(str(inner))
+        elif problem["type"] == "extra_forbidden":
+            lines.append(f"there is no {what} setting {name!r}{did_you_mean(name, names, '; ')}")
+        elif problem["type"] == "model_type":
+            lines.append(f"{what} setting {name}={problem['input']!r}: it is a group, of settings such as {name}.NAME")
+        elif problem["type"] == "missing":
+            lines.append(f"{what} setting {name} is missing")
+        elif not name:
+            lines.append(f"{what} settings: {text}")
+        else:
+            lines.append(f"{what} setting {name}={problem['input']!r}: {text[:1].lower()}{text[1:]}")
+    return "; ".join(lines)

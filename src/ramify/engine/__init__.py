@@ -1,0 +1,26 @@
+"""Search: settings, the searcher that drives the engine, and what it finds."""
+
+from ramify._core import EvaluatorError
+from ramify.engine import equilibria
+from ramify.engine.alphabeta import AlphaBetaConfig, AlphaBetaResult
+from ramify.engine.batch import Batch, Evaluation, Evaluator, LatentModel, LatentOutput, NativeEvaluator
+from ramify.engine.config import SearchConfig
+from ramify.engine.result import SearchResult
+from ramify.engine.searcher import Searcher, search
+
+__all__ = [
+    "AlphaBetaConfig",
+    "AlphaBetaResult",
+    "Batch",
+    "Evaluation",
+    "Evaluator",
+    "EvaluatorError",
+    "LatentModel",
+    "LatentOutput",
+    "NativeEvaluator",
+    "SearchConfig",
+    "SearchResult",
+    "Searcher",
+    "equilibria",
+    "search",
+]

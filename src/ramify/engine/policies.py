@@ -1,0 +1,163 @@
+"""Policies from what a search found: how often, how well, and how an equilibrium would mix.
+
+All work on the outcomes of one player at a root and return probabilities over them; see ``SearchResult.policy``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify._core import InvalidInput
+from ramify.engine import equilibria
+from ramify.engine.config import SearchConfig, c_puct_of
+
+Method = Literal["visits", "pruned", "nash", "average", "improved"]
+METHODS: tuple[str, ...] = get_args(Method)
+MIXED: tuple[str, ...] = ("nash", "average")  # to be sampled from as they are: their best reply is not themselves
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Root:
+    """What policies are made of: the root's numbers, as in SearchResult."""
+
+    visits: NDArray[np.int64]  # [n0, n1]
+    priors: tuple[NDArray[np.float32], NDArray[np.float32]]
+    q: tuple[NDArray[np.float32], NDArray[np.float32]]
+    payoffs: NDArray[np.float32]
+    evaluation: NDArray[np.float32]
+    average: tuple[NDArray[np.float32], NDArray[np.float32]] | None
+    scores: tuple[Any, Any]
+    config: SearchConfig
+
+
+def marginal(visits: NDArray[Any], player: int) -> Floats:
+    """A player's visits per outcome, whatever the other did."""
+    return np.asarray(visits.sum(axis=1 - player), np.float64)
+
+
+def exploration(config: SearchConfig, visits: float) -> float:
+    """c(N) * sqrt(N) of the search's own selection, for a root whose edges have so many visits."""
+    n = visits + 1 if config.parent_visits == "node" else visits
+    c = c_puct_of(None) if config.c_puct is None else config.c_puct
+    if config.c_base is not None:
+        c += math.log((n + config.c_base + 1) / config.c_base)
+    return c * math.sqrt(n)
+
+
+def excess(root: Root, player: int) -> Floats:
+    """Visits of each outcome that selection, left alone, would not have made.
+
+    KataGo's inverse form: with the score S of the most visited outcome, another outcome of value q and prior P would
+    have scored S at u * P / (S - q) - 1 visits; what it has beyond that is excess. The most visited outcome, and any
+    whose value alone reaches S, have none.
+    """
+    visits = marginal(root.visits, player)
+    total = visits.sum()
+    if total == 0:
+        return np.zeros_like(visits)
+    priors = root.priors[player].astype(np.float64)
+    u = exploration(root.config, float(total))
+    q = root.q[player].astype(np.float64)
+    if root.config.normalize != "none":  # on the scale on which the search compared them
+        q = np.asarray(root.scores[player], np.float64) - u * priors / (1 + visits)
+    tried = max(1, int((visits > 0).sum()))
+    best = int(np.argmax(np.where(visits > 0, visits * (tried - 1) / tried + 2 * priors, -np.inf)))
+    score = q[best] + u * priors[best] / (1 + visits[best])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = np.where(score > q, u * priors / (score - q) - 1, np.inf)
+    surplus = np.maximum(0.0, visits - np.maximum(0.0, needed))
+    surplus[best] = 0.0
+    return np.where(visits > 0, surplus, 0.0)
+
+
+def pruned_visits(root: Root) -> Floats:
+    """Edge visits without the excess of either player; [n0, n1], fractions where both choose.
+
+    Where one player chooses, visits are rounded up as KataGo does. Where both choose, a player's excess is taken from
+    its pairs in proportion to the other player's priors: that is how the other answered while visits were forced.
+    """
+    visits = root.visits.astype(np.float64)
+    if 1 in visits.shape:
+        player = int(visits.shape[0] == 1)
+        left = np.ceil(marginal(root.visits, player) - excess(root, player) - 1e-9)
+        return np.asarray(left.reshape(visits.shape))
+    taken = np.outer(excess(root, 0), root.priors[1]) + np.outer(root.priors[0], excess(root, 1))
+    left = np.maximum(0.0, visits - taken)
+    return left if left.sum() > 0 else visits
+
+
+def weighed_values(root: Root, player: int) -> Floats:
+    """Completed values times their weight in Gumbel search: what is added to the logits of an improved policy."""
+    config = root.config
+    visits = marginal(root.visits, player)
+    known = visits > 0
+    priors = root.priors[player].astype(np.float64)
+    values = root.q[player].astype(np.float64)
+    raw = float(root.evaluation[player])
+    mixed = raw
+    if known.any():
+        mean = float((priors * values)[known].sum() / priors[known].sum())
+        mixed = (raw + visits.sum() * mean) / (1 + visits.sum())
+    completed = np.where(known, values, mixed)
+    if config.gumbel_rescale:
+        completed = (completed - completed.min()) / max(float(np.ptp(completed)), 1e-8)
+    return np.asarray((config.gumbel_visit + visits.max()) * config.gumbel_value * completed)
+
+
+def improved(root: Root, player: int) -> Floats:
+    """Softmax of logits and weighed values: better than the prior wherever the values are right."""
+    logits = np.log(np.maximum(root.priors[player].astype(np.float64), 1e-30)) + weighed_values(root, player)
+    weights = np.exp(logits - logits.max())
+    return np.asarray(weights / weights.sum())
+
+
+def nash(root: Root, player: int) -> Floats:
+    """The player's part of an equilibrium of the payoffs found, over outcomes visited often enough to be trusted."""
+    if not root.visits.any():
+        return np.zeros(root.visits.shape[player])
+    try:
+        solved = equilibria.solve(root.payoffs, visits=root.visits)
+    except InvalidInput:  # too many outcomes to list all equilibria of: any one is one
+        solved = equilibria.solve(root.payoffs, visits=root.visits, choose="any")
+    return np.asarray(solved.x if player == 0 else solved.y)
+
+
+def check_method(method: str, known: Sequence[str] = METHODS) -> None:
+    """Raise a ValueError that lists the methods there are, unless this is one."""
+    if method not in known:
+        raise ValueError(f"unknown policy method {method!r}; known: {', '.join(known)}")
+
+
+def outcome_weights(root: Root, player: int, method: str) -> Floats:
+    """Weights of a player's outcomes by a method; they need not sum to 1."""
+    check_method(method)
+    if method == "visits":
+        return marginal(root.visits, player)
+    if method == "pruned":
+        return marginal(pruned_visits(root), player)
+    if method == "improved":
+        return improved(root, player)
+    if method == "nash":
+        return nash(root, player)
+    if root.average is not None:
+        return root.average[player].astype(np.float64)
+    if root.config.selection in ("regret", "exp3"):
+        return marginal(root.visits, player)  # one player chooses here: nothing to mix
+    raise ValueError('policy "average" needs selection="regret" or "exp3": other rules keep no average strategy')
+
+
+def tempered(weights: Floats, temperature: float) -> Floats:
+    """Weights ** (1 / temperature), as probabilities; temperature above 0."""
+    if temperature != 1:
+        logs = np.full_like(weights, -np.inf)
+        logs[weights > 0] = np.log(weights[weights > 0]) / temperature
+        weights = np.exp(logs - logs.max())
+    return np.asarray(weights / weights.sum())

@@ -1,0 +1,408 @@
+"""What a search found, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.base.deprecation import warn_renamed
+from ramify.base.seeds import checked_seed
+from ramify.engine import equilibria, policies
+from ramify.engine.config import SearchConfig
+from ramify.engine.policies import Method
+from ramify.games import State
+
+Report = Mapping[str, Any]
+Path = list[tuple[int, int]]
+
+
+NO_GRAPH = (
+    "this result has no graph to look at: one that was pickled or copied holds what was found at the root, and the "
+    "graph stays with the searcher"
+)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the solver knows of the root. Bounds are of what is still to come, low then high."""
+
+    bounds: NDArray[np.float32]  # [2, players]
+    stakes: NDArray[np.float32]  # [2, players]: what the rules alone promise
+    edges: NDArray[np.float32]  # [2, players, n0, n1]
+    plies: NDArray[np.int64]  # [n0, n1]: length of the game after a proven edge, it included; -1 where not proven
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(_all_frozen(state))
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array
+
+
+def _all_frozen(value: Any) -> Any:
+    """The same, with every array in it frozen."""
+    if isinstance(value, np.ndarray):
+        _frozen(value)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            _all_frozen(item)
+    elif isinstance(value, dict):
+        _all_frozen(list(value.values()))
+    return value
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What a look at the graph gave, for later."""
+
+    found: Any
+
+    def __call__(self) -> Any:
+        return self.found
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The root of a finished search. Arrays are over outcomes: a passive player has exactly one."""
+
+    visits: NDArray[np.int64]  # [n0, n1], edge visits
+    outcomes: tuple[NDArray[np.int32], NDArray[np.int32]]  # outcome -> action; -1 for a passive player
+    priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as searched with, root noise included
+    q: tuple[NDArray[np.float32], NDArray[np.float32]]  # each player's value of its outcomes (fpu where unvisited)
+    payoffs: NDArray[np.float32]  # [2, n0, n1]: reward + discount * child value; nan where unvisited
+    value: NDArray[np.float32]  # [2]
+    evaluation: NDArray[np.float32]  # [2], what the evaluator said of the root
+    acting: tuple[int, ...]
+    num_actions: int
+    principal_variation: list[Any]  # actions, or tuples where both act
+    stats: dict[str, Any]
+    proven: NDArray[np.float32] | None = None  # [2], the returns of a game that is decided: paid already and to come
+    proof: Proof | None = None  # with the solver: bounds of the root and its edges
+    average: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # strategies of regret and exp3, per outcome
+    gumbel: tuple[Any, Any] | None = None  # per player: noise of Gumbel search and visits before it, per outcome
+    winners: tuple[int, int] | None = None  # outcomes that have won the players' races in Gumbel search
+    scores: tuple[Any, Any] = field(default=((), ()), repr=False)  # of outcomes, as selection would compare them now
+    config: SearchConfig | None = field(default=None, repr=False)
+    _state: State | None = field(default=None, repr=False)
+    _look: Callable[[Path], Report] | None = field(default=None, repr=False)
+    _squares: Callable[[], NDArray[np.float64]] | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_report(cls, report: Report, *, num_actions: int, **rest: Any) -> SearchResult:
+        """Build a result from what the core reports of a node."""
+        proof = proven = None
+        if "bounds" in report:
+            proof = Proof(*(_frozen(report[name]) for name in ("bounds", "stakes", "edge_bounds", "plies")))
+            state: State | None = rest.get("_state")
+            if report["proven"]:
+                paid = state.returns if state is not None else np.zeros(2, np.float32)
+                proven = _frozen(np.asarray(paid + proof.bounds[0], np.float32))
+        gumbel = None
+        if "gumbel" in report:
+            first, second = zip(report["gumbel"], report["visits_before"], strict=True)
+            gumbel = (first, second)
+        return cls(
+            proven=proven,
+            proof=proof,
+            average=report.get("average"),
+            gumbel=gumbel,
+            winners=report.get("winners"),
+            scores=report["scores"],
+            visits=_frozen(report["edge_visits"]),
+            outcomes=(_frozen(report["outcomes"][0]), _frozen(report["outcomes"][1])),
+            priors=(_frozen(report["priors"][0]), _frozen(report["priors"][1])),
+            q=(_frozen(report["q"][0]), _frozen(report["q"][1])),
+            payoffs=_frozen(report["payoffs"]),
+            value=_frozen(report["value"]),
+            evaluation=_frozen(report["evaluation"]),
+            acting=players(report["acting"]),
+            num_actions=num_actions,
+            **rest,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All that was found at the root, for pickle and copies. The graph stays with the searcher."""
+        kept = {**vars(self), "_look": None, "_squares": None}
+        if self._squares is not None:
+            with suppress(ValueError):  # the searcher may have moved on
+                kept["_squares"] = _Kept(self._squares())
+        return kept
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(_all_frozen(state))
+
+    def policy(
+        self, player: int | None = None, method: Method = "visits", temperature: float = 1.0
+    ) -> NDArray[np.float32]:
+        """Probabilities over all actions, in proportion to weights ** (1 / temperature); 0 is greedy. The weights are
+
+        ``visits``    how often each outcome was chosen
+        ``pruned``    visits without those that only noise and forced playouts explain
+        ``nash``      the player's part of an equilibrium of ``payoffs``
+        ``average``   the average strategy of selection regret or exp3
+        ``improved``  softmax of log prior and weighed values, the target of Gumbel search
+
+        What the solver has refuted gets nothing; if the root is proven, only actions that keep its value get something,
+        and of those that win (or lose) only the quickest (or the slowest). Where both choose, ``nash`` then secures the
+        proven value; visits and averages are those of the moment of the proof, and no equilibrium.
+        """
+        player = self._player(player)
+        policy = np.zeros(self.num_actions, np.float32)
+        policy[self.outcomes[player]] = self._outcome_policy(player, method, temperature)
+        return policy
+
+    def action(
+        self,
+        temperature: float | None = None,
+        rng: np.random.Generator | int | None = None,
+        method: Method | Literal["lcb"] = "visits",
+    ) -> Any:
+        """The action to play; a pair where both act.
+
+        At temperature 0 (the default) the one with the largest weight, in Gumbel search the winner of its race; above
+        it a sample. ``nash`` and ``average`` are sampled as they are unless a temperature is given: the most likely
+        action of a mixed policy is easily exploited. ``lcb`` takes the best lower bound, see ``lcb``. ``rng`` may be a
+        seed; without it the search's own decides.
+        """
+        if temperature is None:
+            temperature = 1.0 if method in policies.MIXED else 0.0
+        policies.check_method(method, (*policies.METHODS, "lcb"))
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(checked_seed(rng, ", or rng a numpy.random.Generator"))
+        if rng is None and temperature > 0:
+            rng = np.random.default_rng(self.stats["seed"])
+        chosen = []
+        for player in self.acting:
+            if method == "lcb":
+                index = self._best_bound(player)
+            elif temperature == 0 and method == "visits" and self.winners is not None and not self._settled(player):
+                index = max(0, self.winners[player])  # without a race there was no choice
+            else:
+                policy = self._outcome_policy(player, method, temperature)
+                sampled = rng is not None and temperature > 0
+                index = int(rng.choice(len(policy), p=policy)) if rng is not None and sampled else int(policy.argmax())
+            chosen.append(int(self.outcomes[player][index]))
+        return tuple(chosen) if len(chosen) == 2 else chosen[0]
+
+    def lcb(self, player: int | None = None, z: float = 5.0, share: float = 0.15) -> NDArray[np.float64]:
+        """Lower confidence bounds of a player's outcomes: value - z * standard error; nan where that says nothing.
+
+        Only outcomes with ``share`` of the visits of the most visited one have a bound. The variance is that of what
+        the visits brought, with a prior of the largest variance possible that fades with the third power of the visits.
+        """
+        player = self._player(player)
+        if self._squares is None:
+            raise ValueError(NO_GRAPH)
+        visits = policies.marginal(self.visits, player)
+        squares = np.nan_to_num(self._squares().reshape(self.payoffs.shape)[player])
+        payoffs = np.nan_to_num(self.payoffs[player].astype(np.float64))
+        counts = np.maximum(visits, 1)
+        mean = (self.visits * payoffs).sum(axis=1 - player) / counts
+        variance = np.maximum(0.0, (self.visits * squares).sum(axis=1 - player) / counts - mean**2)
+        widest = max(float(np.nanmax(np.abs(payoffs), initial=0.0)), 1e-8) ** 2
+        weight = 1.0 / counts**3
+        spread = (variance + weight * widest) / (1 + weight)
+        bound = mean - z * np.sqrt(spread / counts)
+        return np.where((visits > 0) & (visits >= share * visits.max()), bound, np.nan)
+
+    def node(self, path: Path) -> Report:
+        """What the engine knows of the node that these edges lead to: per edge an action of each player, -1 if passive.
+
+        Its ``ready`` says whether the node is expanded; only then there are outcomes, priors, visits and payoffs.
+        """
+        if self._look is None:
+            raise ValueError(NO_GRAPH)
+        return self._look(path)
+
+    def look(self, path: Path) -> Report:
+        """The old name of ``node``."""
+        warn_renamed("SearchResult.look", "SearchResult.node")
+        return self.node(path)
+
+    def tree(self, depth: int = 2, width: int = 5) -> str:
+        """The most visited part of the graph as text: ``width`` edges a node, ``depth`` levels."""
+        if self._look is None or self._state is None:
+            raise ValueError(NO_GRAPH)
+        lines = [f"value {_pair(self.value)}  visits {int(self.visits.sum()) + 1}"]
+        self._grow(lines, [], self._state.copy(), depth, width, "")
+        return "\n".join(lines)
+
+    def variation(self, *actions: int, length: int = 8) -> list[Any]:
+        """The most visited way down, at most ``length`` actions long: from the root, or starting with these actions.
+
+        Give one action per acting player, as in ``outcomes``; what comes back are actions, or tuples where both act.
+        """
+        if self._look is None:
+            raise ValueError(NO_GRAPH)
+        path: Path = []
+        if actions:
+            first = dict(zip(self.acting, actions, strict=True))
+            path.append((first.get(0, -1), first.get(1, -1)))
+        while len(path) < length:
+            report = self._look(path)
+            if not report["ready"] or not report["edge_visits"].any():
+                break
+            path.append(most_visited(report))
+        return [played(joint) for joint in path]
+
+    def _grow(self, lines: list[str], path: Path, state: State, depth: int, width: int, indent: str) -> None:
+        assert self._look is not None
+        report = self._look(path)
+        if depth == 0 or not report["ready"]:
+            return
+        for joint, row in best_edges(report, width):
+            lines.append(f"{indent}{name_of(state, joint)}  {row}")
+            child = state.copy()
+            child.apply(*(action for action in joint if action >= 0))
+            self._grow(lines, [*path, joint], child, depth - 1, width, indent + "    ")
+
+    def _player(self, player: int | None) -> int:
+        if player is None:
+            if len(self.acting) != 1:
+                raise ValueError("both players act here: say which player (0 or 1)")
+            return self.acting[0]
+        if player not in self.acting:
+            raise ValueError(f"player {player} does not act here; acting: {self.acting}")
+        return player
+
+    def _root(self) -> policies.Root:
+        return policies.Root(
+            self.visits,
+            self.priors,
+            self.q,
+            self.payoffs,
+            self.evaluation,
+            self.average,
+            self.scores,
+            self.config or SearchConfig().for_evaluator(None),
+        )
+
+    def _outcome_policy(self, player: int, method: str, temperature: float) -> NDArray[np.float64]:
+        if not temperature >= 0:
+            raise ValueError(f"temperature must be 0 or more, not {temperature}")
+        secured = self._secured(player) if method == "nash" else None
+        weights = policies.outcome_weights(self._root(), player, method) if secured is None else secured
+        if weights.sum() == 0:  # a single simulation: all that is known are the priors
+            weights = self.priors[player].astype(np.float64)
+        if method not in policies.MIXED and (allowed := self._allowed(player)) is not None:
+            weights = weights * allowed if (weights * allowed).sum() > 0 else allowed.astype(np.float64)
+        if temperature == 0:
+            order = np.lexsort((-np.arange(len(weights)), self.priors[player], self.q[player], weights))
+            weights = np.zeros_like(weights)
+            weights[order[-1]] = 1.0
+            return weights
+        return policies.tempered(weights, temperature)
+
+    def _secured(self, player: int) -> NDArray[np.float64] | None:
+        """Where both choose and the root is proven, a strategy that secures its value: optimal for the lower bounds."""
+        if self.proof is None or self.proven is None or 1 in self.visits.shape:
+            return None
+        lows = self.proof.edges[0, player]
+        if not np.isfinite(lows).all():
+            return None
+        return equilibria.solve(lows).x if player == 0 else equilibria.solve(-lows).y
+
+    def _settled(self, player: int) -> bool:
+        """Whether proofs have a say in what this player should do."""
+        allowed = self._allowed(player)
+        return allowed is not None and not allowed.all()
+
+    def _allowed(self, player: int) -> NDArray[np.bool_] | None:
+        """Outcomes that proofs leave open; None without a solver, or where both choose."""
+        proof = self.proof
+        if proof is None or 1 not in self.visits.shape or self.visits.shape[player] == 1:
+            return None
+        low, high = (bound.ravel() for bound in proof.edges[:, player])
+        value = proof.bounds[0, player]
+        if self.proven is None:
+            allowed = ~((high < value) | (high <= proof.stakes[0, player]))
+        else:
+            allowed = (proof.plies.ravel() >= 0) & (low >= value)
+            least, most = (float(stake) for stake in proof.stakes[:, player])
+            middle = (
+                (least + most) / 2 if np.isfinite(least) and np.isfinite(most) else 0.0
+            )  # unless the rules say more
+            plies = proof.plies.ravel()
+            if allowed.any() and value != middle:
+                wanted = plies[allowed].min() if value > middle else plies[allowed].max()
+                allowed &= plies == wanted
+        return np.asarray(allowed) if allowed.any() else None
+
+    def _best_bound(self, player: int) -> int:
+        """Of the outcomes that proofs leave open the one with the best bound; the most visited if none has one."""
+        bounds = self.lcb(player)
+        if (allowed := self._allowed(player)) is not None:
+            bounds[~allowed] = np.nan
+        if np.isnan(bounds).all():
+            return int(self._outcome_policy(player, "visits", 0.0).argmax())
+        return int(np.nanargmax(bounds))
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for player in self.acting:
+            marginal = self.visits.sum(axis=1 - player)
+            for i in np.argsort(-marginal, kind="stable")[:12]:
+                action = int(self.outcomes[player][i])
+                name = self._state.action_name(action, player) if self._state is not None else str(action)
+                rows.append(
+                    f"<tr><td>{player}</td><td>{escape(name)}</td><td>{marginal[i]}</td>"
+                    f"<td>{self.q[player][i]:+.3f}</td><td>{self.priors[player][i]:.3f}</td></tr>"
+                )
+        head = "<tr><th>player</th><th>action</th><th>visits</th><th>value</th><th>prior</th></tr>"
+        facts = ", ".join(f"{name} {value}" for name, value in self.stats.items())
+        picture = self._state.svg() if self._state is not None else ""
+        return f"<div>{picture}<table>{head}{''.join(rows)}</table><small>{escape(facts)}</small></div>"
+
+
+def players(mask: int) -> tuple[int, ...]:
+    """The players in the core's bit mask."""
+    return tuple(player for player in (0, 1) if mask >> player & 1)
+
+
+def played(joint: tuple[int, int]) -> Any:
+    """The action of the player who acts, or the pair where both do."""
+    actions = tuple(action for action in joint if action >= 0)
+    return actions if len(actions) == 2 else actions[0]
+
+
+def most_visited(report: Report) -> tuple[int, int]:
+    """The actions of a node's most visited edge; ties as in SearchResult.action where one player chooses."""
+    visits = report["edge_visits"]
+    best = int(visits.argmax())
+    if 1 in visits.shape:
+        chooser = int(visits.shape[0] == 1)
+        ranks = (-np.arange(visits.size), report["priors"][chooser], report["q"][chooser], visits.ravel())
+        best = int(np.lexsort(ranks)[-1])
+    i, j = divmod(best, visits.shape[1])
+    return int(report["outcomes"][0][i]), int(report["outcomes"][1][j])
+
+
+def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:
+    """The most visited edges of a node with a line of facts each."""
+    visits = report["edge_visits"]
+    order = np.argsort(-visits.ravel(), kind="stable")[:width]
+    edges = []
+    for flat in order:
+        i, j = divmod(int(flat), visits.shape[1])
+        if visits[i, j] == 0:
+            break
+        joint = (int(report["outcomes"][0][i]), int(report["outcomes"][1][j]))
+        prior = " ".join(f"{report['priors'][p][k]:.3f}" for p, k in ((0, i), (1, j)) if report["acting"] >> p & 1)
+        edges.append((joint, f"visits {visits[i, j]}  value {_pair(report['payoffs'][:, i, j])}  prior {prior}"))
+    return edges
+
+
+def name_of(state: State, joint: tuple[int, int]) -> str:
+    """An edge by the names of its actions."""
+    return " / ".join(state.action_name(action, player) for player, action in enumerate(joint) if action >= 0)
+
+
+def _pair(values: NDArray[np.float32]) -> str:
+    return f"{values[0]:+.3f} {values[1]:+.3f}"

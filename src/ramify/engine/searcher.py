@@ -1,0 +1,454 @@
+"""Driving the engine: budgets, batches, evaluators, what ends a run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import numpy as np
+
+from ramify import _core
+from ramify.base.seeds import checked_seed
+from ramify.engine.access import Access, OnInterrupt, check_on_interrupt
+from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
+from ramify.engine.config import SearchConfig
+from ramify.engine.result import Report, SearchResult, played
+from ramify.engine.source import LatentSource, RulesSource, Source
+from ramify.engine.trace import log_run, trace_simulations, wants_trace
+from ramify.games import Game, IllegalAction, State
+
+NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
+NATIVE_SHARE = 256  # simulations of one search among many before the next has its turn
+EARLY_CHUNK = 64  # simulations between two looks at whether the best action can still change
+
+Progress = Callable[[Mapping[str, int]], None]
+
+
+class Budget:
+    """What a run may still spend, and how it ended."""
+
+    def __init__(self, config: SearchConfig) -> None:
+        self.config = config
+        self.start = time.perf_counter()
+        self.stopped = False  # by stop(), from whatever thread
+        self.interrupted = False  # by Ctrl-C
+        self._seconds: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self._seconds is not None
+
+    def end(self) -> None:
+        """The run is over: no more time passes."""
+        self._seconds = self.elapsed()
+
+    def left(self, searches: Sequence[_core.Search]) -> list[int]:
+        """Simulations left to each; 0 where any limit is reached. Late or not, a search makes its first one."""
+        simulations, evaluations = self.config.simulations, self.config.max_evaluations
+        left = [search.left(simulations, evaluations) for search in searches]
+        if self.seconds() > 0:
+            return left
+        return [0 if search.stats["simulations"] else n for search, n in zip(searches, left, strict=True)]
+
+    def seconds(self) -> float:
+        """Time still allowed; infinite without a limit, none once stopped."""
+        if self.stopped:
+            return 0.0
+        limit = self.config.max_seconds
+        return math.inf if limit is None else limit - self.elapsed()
+
+    def elapsed(self) -> float:
+        return time.perf_counter() - self.start if self._seconds is None else self._seconds
+
+
+def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None) -> Source:
+    """The answers for a game with an evaluator, or for a latent model."""
+    if hasattr(game, "recurrent"):
+        if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
+            raise TypeError("a latent model evaluates itself: a Searcher on it takes no other evaluator")
+        return LatentSource(cast(LatentModel, game))
+    if not hasattr(type(game), "initial_state"):
+        raise TypeError(f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}")
+    if evaluator is None or isinstance(evaluator, NativeEvaluator):
+        return RulesSource(game, None)
+    if not hasattr(evaluator, "evaluate"):
+        raise TypeError(f"{type(evaluator).__name__} is no evaluator: it has no method evaluate(batch)")
+    return RulesSource(game, evaluator)
+
+
+def check_state(state: object) -> None:
+    """Raise a TypeError unless this is a state."""
+    if not hasattr(type(state), "legal_actions"):
+        raise TypeError(f"a search needs a state, not {type(state).__name__}")
+
+
+def decided(report: Report, left: int) -> bool:
+    """Whether no sequence of ``left`` more visits can change any player's most visited outcome."""
+    if not report["ready"]:
+        return False
+    for player in (0, 1):
+        counts = np.sort(report["edge_visits"].sum(axis=1 - player))
+        if len(counts) > 1 and counts[-1] - counts[-2] <= left:
+            return False
+    return True
+
+
+def future_key(state: State) -> int:
+    """Equal for positions with equal futures, repetitions included where the game counts them."""
+    return int(getattr(state, "history_key", state.key))
+
+
+def run_seed(seed: int, run: int) -> int:
+    """The seed of a searcher's run: its first is run 1."""
+    return (seed * 0x9E3779B97F4A7C15 + run) & (2**64 - 1)
+
+
+class Searcher:
+    """Searches positions of one game with one evaluator, and keeps the graph from move to move.
+
+    ``run(state)`` goes on from the present graph if ``state`` is its root (after ``advance``, or a second run on the
+    same state) and starts afresh otherwise. ``simulations`` counts new descents, whatever the graph already holds.
+
+    One thread at a time drives it: while a run is in progress every call but ``stop``, ``snapshot`` and ``snapshots``
+    raises a RuntimeError.
+    """
+
+    def __init__(
+        self,
+        game: Game | LatentModel,
+        evaluator: Evaluator | NativeEvaluator | None = None,
+        config: SearchConfig | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.game = game
+        self.evaluator = evaluator
+        self.config = (config if config is not None else SearchConfig()).for_evaluator(evaluator)
+        self.seed = checked_seed(seed)
+        self._source = make_source(game, evaluator)
+        self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
+        if evaluator is None and isinstance(self._source, RulesSource):
+            self._native = NativeEvaluator()
+        self._search: _core.Search | None = None
+        self._root: State | None = None
+        self._runs = 0
+        self._generation = 0
+        self._access = Access()
+        self._budget: Budget | None = None  # of the latest run
+        self._searched: list[tuple[_core.Search, State]] = []  # what the latest run is about
+
+    def run(
+        self,
+        state: State,
+        progress: Progress | None = None,
+        *,
+        fast: bool = False,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> SearchResult:
+        """Search from ``state`` within the config's limits, or until ``stop`` is called.
+
+        ``fast``: a cheap search (playout-cap randomisation) of ``fast_simulations``, without root noise, root
+        temperature and forced playouts.
+        ``progress`` is called with the statistics so far before every batch (inside the core: about 20 times a second).
+        ``on_interrupt``: Ctrl-C raises KeyboardInterrupt, or with ``"return"`` ends the run early with what was found
+        so far, if anything was. Either way the graph stays, for ``snapshot`` and for the next run.
+        """
+        check_on_interrupt(on_interrupt)
+        with self._access.alone, self._access.graphs:
+            self._check(state)
+            config = self.config
+            if fast:
+                if config.fast_simulations is None:
+                    raise ValueError("run(fast=True) needs the search setting fast_simulations")
+                config = config.replace(simulations=config.fast_simulations)
+            state = state.copy()  # the caller's may change meanwhile, in a thread or in progress
+            search = self._search_from(state)
+            self._generation += 1
+            budget = self._begin(Budget(config), [(search, state)])
+            search.begin(self._next_seed(), config.simulations, not fast)
+            with self._ending(budget, on_interrupt):
+                if wants_trace(self.config):
+                    trace_simulations(search, state, lambda count: self._drive(search, budget, count, progress))
+                else:
+                    self._drive(search, budget, None, progress)
+            return self._logged(self._result(search, state, budget))
+
+    def run_many(
+        self, states: Sequence[State], seeds: Sequence[int] | None = None, *, on_interrupt: OnInterrupt = "raise"
+    ) -> list[SearchResult]:
+        """Independent searches with shared batches: one result per state.
+
+        ``seeds``: one per state, so that what is found for a state does not depend on those beside it: the same as a
+        fresh searcher with that seed finds. Not for evaluators of the core, whose random games follow the searcher's.
+        ``on_interrupt`` as in ``run``.
+        """
+        check_on_interrupt(on_interrupt)
+        for state in states:
+            self._check(state)
+        if seeds is not None and self._native is not None:
+            raise ValueError("seeds are for evaluators outside the core; give each state a searcher of its own")
+        if seeds is not None and len(seeds) != len(states):
+            raise ValueError(f"one seed a state, not {len(states)} states and {len(seeds)} seeds")
+        own = [run_seed(checked_seed(seed), 1) for seed in seeds] if seeds is not None else None
+        if not states:
+            return []
+        with self._access.alone, self._access.graphs:
+            config = self.config.replace(threads=1)
+            self._forget()  # the model's latent states will be those of the new searches
+            states = [state.copy() for state in states]
+            searches = [self._source.new_search(state, config) for state in states]
+            self._source.begin(states)
+            for i, search in enumerate(searches):
+                search.begin(self._next_seed() if own is None else own[i], config.simulations)
+            pairs = list(zip(searches, states, strict=True))
+            budget = self._begin(Budget(config), pairs)
+            group = _core.Group(self.config.threads)
+            with self._ending(budget, on_interrupt):
+                self._drive_many(group, searches, budget)
+            self._searched = []  # they live as long as their results
+            return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
+
+    def stop(self) -> None:
+        """End the run in progress soon, from any thread: it returns what was found so far, ``stats["stopped"]`` True.
+
+        It ends after the batch it is at (inside the core: within 0.05 s), and never before its first simulation.
+        Without a run in progress this does nothing, also to the next run.
+        """
+        if (budget := self._budget) is not None and not budget.ended:
+            budget.stopped = True
+
+    def snapshot(self) -> SearchResult | None:
+        """What has been found so far, from any thread; None if that is nothing.
+
+        During a run it is taken between two batches, for which the caller waits; the run goes on. Without one it is
+        what the graph holds: after Ctrl-C too. In a ``run_many`` of several states ask ``snapshots``. An evaluator
+        cannot ask: its answer is what the search waits for.
+        """
+        found = self.snapshots()
+        if len(found) > 1:
+            raise ValueError(f"there are {len(found)} searches in progress: snapshots() has them all")
+        return found[0] if found else None
+
+    def snapshots(self) -> list[SearchResult | None]:
+        """As ``snapshot``, one for every search of the run in progress: those of ``run_many`` in order, else one."""
+        return self._access.look(self._snapshots)
+
+    def advance(self, *actions: int) -> None:
+        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest."""
+        with self._access.alone, self._access.graphs:
+            search, root = self._search, self._root
+            if search is None or root is None:
+                raise ValueError("nothing to advance: run a search first")
+            state = root.copy()
+            state.apply(*actions)  # raises IllegalAction and leaves everything as it was
+            joint = [-1, -1]
+            for player, action in zip(root.acting, actions, strict=True):
+                representatives, index = root.outcomes(player)  # the graph knows one action per outcome
+                joint[player] = int(representatives[index[int(action)]])
+            search.cancel()
+            self._root, self._searched = None, []  # should Ctrl-C come right after the call, all starts afresh
+            try:
+                search.advance(joint[0], joint[1])
+            except ValueError:  # of a learned model, which leaves everything as it was
+                self._root, self._searched = root, [(search, root)]
+                raise
+            self._generation += 1
+            if state.is_over:
+                self._search = None
+            else:
+                self._searched = [(search, state)]
+            self._root = state
+
+    def reset(self) -> None:
+        """Forget the graph: the next run starts afresh."""
+        with self._access.alone, self._access.graphs:
+            self._forget()
+
+    # --- inside ---
+
+    def _check(self, state: State) -> None:
+        check_state(state)
+        if isinstance(self._source, RulesSource) and state.game != self.game:
+            raise ValueError(f"this searcher is for {self.game!r}; the state belongs to {state.game!r}")
+        if state.is_over:
+            raise IllegalAction(f"the game is over; there is nothing to search in\n{state}")
+
+    def _forget(self) -> None:
+        self._generation += 1
+        self._search = self._root = None
+        self._searched = []
+
+    def _search_from(self, state: State) -> _core.Search:
+        """The search with this root: the present one, or a new one."""
+        search, root = self._search, self._root
+        if search is not None and root is not None and future_key(root) == future_key(state):
+            search.cancel()  # what a second Ctrl-C may have left behind
+            return search
+        self._forget()  # whenever Ctrl-C comes, what is kept fits together
+        search, root = self._source.new_search(state, self.config), state.copy()
+        self._source.begin([root])
+        self._search, self._root = search, root
+        return search
+
+    def _begin(self, budget: Budget, searched: list[tuple[_core.Search, State]]) -> Budget:
+        self._budget, self._searched = budget, searched
+        return budget
+
+    @contextmanager
+    def _ending(self, budget: Budget, on_interrupt: OnInterrupt) -> Iterator[None]:
+        """Whatever ends the run, the graphs are whole afterwards: leaves that await an evaluation are given back."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            budget.interrupted = True
+            if on_interrupt == "raise" or not all(search.report([])["ready"] for search, _ in self._searched):
+                raise
+        finally:
+            for search, _ in self._searched:
+                search.cancel()
+            budget.end()
+
+    def _snapshots(self) -> list[SearchResult | None]:
+        budget = self._budget
+        if budget is None:
+            return []
+        for search, _ in self._searched:
+            search.cancel()
+        return [
+            self._result(search, state, budget) if search.report([])["ready"] else None
+            for search, state in self._searched
+        ]
+
+    def _next_seed(self) -> int:
+        self._runs += 1
+        return run_seed(self.seed, self._runs)
+
+    def _drive(self, search: _core.Search, budget: Budget, count: int | None, progress: Progress | None) -> None:
+        """Run until the budget is spent, or for ``count`` simulations."""
+        stop_at = None if count is None else search.stats["simulations"] + count
+        while True:
+            self._access.serve()
+            if progress is not None:
+                progress(search.stats)
+            [left] = self._left([search], budget)
+            if stop_at is not None:
+                left = min(left, stop_at - search.stats["simulations"])
+            if left <= 0:
+                search.cancel()  # random games that have not ended in time
+                return
+            if self._native is not None:
+                seconds = min(NATIVE_SECONDS, budget.seconds())
+                search.run_native(self._native.rollouts, self.seed, left, seconds)
+            else:
+                self._batch(search, left)
+
+    def _left(self, searches: Sequence[_core.Search], budget: Budget) -> list[int]:
+        """Simulations that each is to make before the next look at the budget; 0: none is left."""
+        left = budget.left(searches)
+        if not self.config.stop_early:
+            return left
+        return [self._unless_decided(search, n) for search, n in zip(searches, left, strict=True)]
+
+    def _unless_decided(self, search: _core.Search, left: int) -> int:
+        """So many, or none if they can no longer change the best action."""
+        if not left:
+            return 0
+        if self._native is None:
+            return 0 if decided(search.report([]), left) else left
+        # The clock may cut the core short: look at fixed counts only, or results would depend on it.
+        ahead = EARLY_CHUNK - search.stats["simulations"] % EARLY_CHUNK
+        return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
+
+    def _batch(self, search: _core.Search, left: int) -> None:
+        with self._access.batch:
+            rows = search.collect(self.config.batch, left)
+            if rows:
+                search.write(self._source.arrays(max(rows, self.config.batch)), 0)
+                logits, values, rewards = self._source.answer([rows])
+                search.absorb(logits, values, 0, rewards)
+
+    def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
+        while True:
+            self._access.serve()
+            left = self._left(searches, budget)
+            if not any(left):
+                for search in searches:
+                    search.cancel()  # random games that have not ended in time
+                return
+            if self._native is not None:
+                self._native_round(group, searches, left, budget)
+                continue
+            with self._access.batch:
+                arrays = self._source.arrays(self.config.batch * len(searches))
+                rows = group.gather(searches, self.config.batch, left, arrays)
+                if any(rows):
+                    logits, values, rewards = self._source.answer(rows)
+                    group.absorb(searches, rows, logits, values, rewards)
+
+    def _native_round(self, group: _core.Group, searches: list[_core.Search], left: list[int], budget: Budget) -> None:
+        """A share of simulations for every search, those with the fewest first, as far as the time goes."""
+        assert self._native is not None
+        made = [search.stats["simulations"] for search in searches]
+        turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
+        first = min(made) == 0  # whatever the time: a search without a simulation has no result
+        shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
+        seconds = min(NATIVE_SECONDS, budget.seconds())
+        group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
+
+    def _result(self, search: _core.Search, state: State, budget: Budget, own: bool = True) -> SearchResult:
+        stats: dict[str, Any] = {
+            **search.stats,
+            "seconds": budget.elapsed(),
+            "seed": self.seed,
+            "interrupted": budget.interrupted,
+            "stopped": budget.stopped,
+        }
+        line = [played(joint) for joint in search.principal_variation()]
+        return SearchResult.from_report(
+            search.report([]),
+            num_actions=self._source.num_actions,
+            principal_variation=line,
+            stats=stats,
+            _state=state.copy(),
+            _look=self._until_next_run(search.report, own),
+            _squares=self._until_next_run(search.second_moments, own),
+            config=budget.config,
+        )
+
+    def _logged(self, result: SearchResult) -> SearchResult:
+        log_run(self._source.name, result)
+        return result
+
+    def _until_next_run(self, look: Callable[..., Any], own: bool) -> Callable[..., Any]:
+        """A look at a graph; if it is this searcher's own, when it is at rest, and only until the next run."""
+        if not own:
+            return look
+        generation = self._generation
+
+        def checked(*given: Any) -> Any:
+            if self._generation != generation:
+                raise ValueError("the searcher has moved on; look at a result before the next run or advance")
+            return look(*given)
+
+        return lambda *given: self._access.look(lambda: checked(*given))
+
+
+def search(
+    state: State,
+    evaluator: Evaluator | NativeEvaluator | None = None,
+    simulations: int = 800,
+    seed: int = 0,
+    *,
+    on_interrupt: OnInterrupt = "raise",
+    **settings: Any,
+) -> SearchResult:
+    """Search one position: a Searcher for a single run. Settings are those of SearchConfig.
+
+    Ctrl-C raises KeyboardInterrupt, or with ``on_interrupt="return"`` ends the search with what was found so far.
+    """
+    check_state(state)
+    config = SearchConfig(simulations=simulations, **settings)
+    return Searcher(state.game, evaluator, config, seed=seed).run(state, on_interrupt=on_interrupt)

@@ -1,0 +1,213 @@
+"""Running a network on CUDA: fixed batch sizes, pinned memory, one CUDA graph per batch size and batch under way.
+
+Every (batch size, shape) has a few slots. A slot owns its buffers, its graph and its stream, so that one slot copies
+while another computes. Weights change on a stream of their own, which waits for every slot and which every slot waits
+for: a batch sees the old weights or the new ones, and graphs stay valid because the tensors stay where they are.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ramify.evaluators.network import RunConfig, by_cells, in_order
+from ramify.evaluators.outputs import Outputs, check_shapes, joined, padded_size, parts
+
+WARM_UP = 3  # runs before a graph is captured: libraries choose their kernels in them
+RECOMPILATIONS = 256  # batch sizes and shapes of boards
+Forward = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+class Device(nn.Module):
+    """The network in its precision; logits stay in it, to be copied in half the bytes."""
+
+    def __init__(self, live: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.dtype = dtype
+        live = live.to(device)
+        exact = {id(x) for part in live.modules() if getattr(part, "full_precision", False) for x in tensors(part)}
+        for x in tensors(live):
+            if id(x) not in exact and x.is_floating_point():
+                x.data = x.data.to(dtype)
+        self.inference = by_cells(live)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        logits, values = self.inference(in_order(observations.to(self.dtype)))
+        return logits.contiguous(), values.float().contiguous()
+
+
+def tensors(module: nn.Module) -> list[Tensor]:
+    """Every parameter and buffer."""
+    return [*module.parameters(), *module.buffers()]
+
+
+class Slot:
+    """Room for one batch of one size, and the way through the network."""
+
+    def __init__(self, forward: Forward, device: torch.device, shape: tuple[int, ...], graph: bool) -> None:
+        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self.done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        self.pending: Waiting | None = None
+        self.given = torch.zeros(shape, dtype=torch.float32, pin_memory=True)
+        self.given_array = self.given.numpy()
+        self._forward = forward
+        self._input = torch.zeros(shape, dtype=torch.float32, device=device)
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self.stream.wait_stream(torch.cuda.current_stream(device))
+        with torch.no_grad(), torch.cuda.stream(self.stream):
+            for _ in range(WARM_UP):
+                self._outputs = forward(self._input)
+        self.stream.synchronize()
+        check_shapes(self._outputs[0].shape, self._outputs[1].shape, shape[0])
+        if graph:
+            self._capture()
+        self._found = tuple(torch.empty(x.shape, dtype=x.dtype, pin_memory=True) for x in self._outputs)
+
+    def _capture(self) -> None:
+        self._graph = torch.cuda.CUDAGraph()
+        # Other threads may use CUDA meanwhile: only this thread's mistakes are errors.
+        with (
+            torch.no_grad(),
+            torch.cuda.graph(self._graph, stream=self.stream, capture_error_mode="thread_local"),
+        ):
+            self._outputs = self._forward(self._input)
+
+    def compute(self) -> None:
+        """Run the network on what lies in the device's memory."""
+        with torch.no_grad(), torch.cuda.stream(self.stream):
+            if self._graph is not None:
+                self._graph.replay()
+            else:
+                self._outputs = self._forward(self._input)
+
+    def launch(self, rows: int, given: Tensor) -> None:
+        """Start copying, computing and copying back."""
+        with torch.cuda.stream(self.stream):
+            self._input[:rows].copy_(given[:rows], non_blocking=True)
+            self.compute()
+            for found, output in zip(self._found, self._outputs, strict=True):
+                found[:rows].copy_(output[:rows], non_blocking=True)
+            self.done.record(self.stream)
+
+    def raw(self, rows: int) -> tuple[Any, Any]:
+        """Wait for what was launched; the slot's own arrays."""
+        self.done.synchronize()
+        arrays = [
+            found[:rows].view(torch.int16).numpy().view(np.uint16)
+            if found.dtype == torch.bfloat16
+            else found[:rows].numpy()
+            for found in self._found
+        ]
+        return arrays[0], arrays[1]
+
+    def outputs(self, rows: int) -> Outputs:
+        """Wait for what was launched; arrays of the caller's own."""
+        self.done.synchronize()
+        logits, values = (np.array(found[:rows].float().numpy()) for found in self._found)
+        return logits, values
+
+
+class Waiting:
+    """A batch in a slot, until somebody asks for its outputs or the slot is needed."""
+
+    def __init__(self, slot: Slot, rows: int) -> None:
+        self._slot: Slot | None = slot
+        self.slot = slot
+        self._rows = rows
+        self._lock = threading.Lock()
+        self._outputs: Outputs | None = None
+
+    def outputs(self) -> Outputs:
+        with self._lock:
+            if self._slot is not None:
+                self._outputs = self._slot.outputs(self._rows)
+                self._slot.pending, self._slot = None, None
+            assert self._outputs is not None
+            return self._outputs
+
+
+def compiled(network: nn.Module) -> Forward:
+    """The network compiled anew for every batch size; beyond a limit torch would silently stop compiling."""
+    import torch._dynamo
+
+    torch._dynamo.config.recompile_limit = max(RECOMPILATIONS, torch._dynamo.config.recompile_limit)
+    return torch.compile(network, dynamic=False)
+
+
+class CudaRunner:
+    """Runs a network on one GPU."""
+
+    def __init__(self, live: nn.Module, device: torch.device, settings: RunConfig) -> None:
+        assert settings.buckets is not None
+        self.version = 0
+        self._settings, self._buckets = settings, settings.buckets
+        # A device without a number means the present one: keep that, whatever the caller's thread selects later.
+        self._device = device if device.index is not None else torch.device("cuda", torch.cuda.current_device())
+        self._network = Device(live, self._device, torch.float32 if settings.precision == "fp32" else torch.bfloat16)
+        self._network.eval().requires_grad_(False)
+        self._forward: Forward = compiled(self._network) if settings.compile else self._network
+        torch.cuda.synchronize(self._device)  # the weights are there before any slot's stream reads them
+        self._lock = threading.Lock()
+        self._slots: dict[tuple[int, ...], list[Slot]] = {}
+        self._turn: dict[tuple[int, ...], int] = {}
+        self._swap_stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+        self._swapped = torch.cuda.Event()  # type: ignore[no-untyped-call]
+
+    def slot(self, shape: tuple[int, ...]) -> Slot:
+        """The next slot for batches of this shape; what was still in it is brought to safety."""
+        slots = self._slots.setdefault(shape, [])
+        turn = self._turn[shape] = (self._turn.get(shape, -1) + 1) % self._settings.in_flight
+        if turn == len(slots):
+            slots.append(Slot(self._forward, self._device, shape, self._settings.graphs))
+        slot = slots[turn]
+        if slot.pending is not None:
+            slot.pending.outputs()
+        return slot
+
+    def submit(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
+        with self._lock, torch.cuda.device(self._device):
+            waiting = [self._launch(observations[part]) for part in parts(len(observations), self._buckets)]
+        return lambda: joined([one.outputs() for one in waiting])
+
+    def _launch(self, observations: NDArray[np.float32], given: Tensor | None = None) -> Waiting:
+        rows = len(observations)
+        slot = self.slot((padded_size(rows, self._buckets), *observations.shape[1:]))
+        if given is None:
+            slot.given_array[:rows] = observations  # rows behind keep what was there: nobody reads their outputs
+        slot.stream.wait_event(self._swapped)
+        slot.launch(rows, slot.given if given is None else given)
+        slot.pending = Waiting(slot, rows)
+        return slot.pending
+
+    def submit_raw(self, observations: NDArray[np.float32]) -> Callable[[], tuple[Any, Any]]:
+        """As ``submit``, without copies on this side: the observations are the caller's until the answer is there, and
+        the answer is the slot's, bfloat16 as uint16, good until ``in_flight`` batches later."""
+        if len(observations) > self._buckets[-1]:
+            raise ValueError(f"a batch has at most {self._buckets[-1]} rows here, not {len(observations)}")
+        with self._lock, torch.cuda.device(self._device):
+            waiting = self._launch(observations, torch.from_numpy(observations))
+        slot, rows = waiting.slot, len(observations)
+
+        def wait() -> tuple[Any, Any]:
+            slot.pending = None
+            return slot.raw(rows)
+
+        return wait
+
+    def swap(self, live: nn.Module) -> None:
+        source: dict[str, Any] = live.state_dict()
+        with self._lock, torch.cuda.device(self._device), torch.no_grad():
+            for slots in self._slots.values():
+                for slot in slots:
+                    self._swap_stream.wait_event(slot.done)
+            with torch.cuda.stream(self._swap_stream):
+                for name, weight in self._network.inference.network.state_dict().items():
+                    weight.copy_(source[name])
+                self._swapped.record(self._swap_stream)
+            self.version += 1

@@ -1,0 +1,75 @@
+"""Calls of evaluators side by side, in threads of our own.
+
+Libraries split one call over threads that wait for each other at every layer: where another program takes a core away
+for a moment, all of them stand still. Here every call is single-threaded, and several of them run at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+MOST = 512  # threads of one kind in a process
+
+
+class CallThreads:
+    """Threads that are started when calls need them, and kept for later ones; one object per process and kind.
+
+    ``prepare`` is called first in each of them.
+    """
+
+    def __init__(self, name: str, prepare: Callable[[], None] | None = None) -> None:
+        self._name, self._prepare = name, prepare
+        self._local = threading.local()
+        self._restart()
+        os.register_at_fork(after_in_child=self._restart)  # threads are not copied
+
+    def _restart(self) -> None:
+        self._executor = ThreadPoolExecutor(MOST, self._name, self._begin)
+
+    def _begin(self) -> None:
+        self._local.ours = True
+        if self._prepare is not None:
+            self._prepare()
+
+    def run(self, calls: Sequence[Callable[[], T]], threads: int, *, here: bool) -> list[T]:
+        """What the calls give, in their order, at most ``threads`` of them at once. ``here``: this thread takes part.
+
+        It always does where it is one of these threads, so that a call may make further ones.
+        """
+        here = here or getattr(self._local, "ours", False)
+        wanted = min(threads, len(calls))
+        if here and wanted <= 1:
+            return [call() for call in calls]
+        results: list[Any] = [None] * len(calls)
+        todo = deque(enumerate(calls))
+
+        def work() -> None:
+            try:
+                while todo:
+                    try:
+                        number, call = todo.popleft()
+                    except IndexError:  # another thread has taken the last one
+                        return
+                    results[number] = call()
+            except BaseException:
+                todo.clear()
+                raise
+
+        others = [self._executor.submit(work) for _ in range(wanted - here)]
+        try:
+            if here:
+                work()
+            wait(others)
+        except BaseException:  # Ctrl-C, say: what calls read or change is the caller's again once none is under way
+            todo.clear()
+            wait(others)
+            raise
+        for other in others:
+            other.result()
+        return results

@@ -1,0 +1,62 @@
+"""How the processes of a run end: all of them with the trainer, however it ends, and the trainer cleanly by SIGTERM."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from typing import Any
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: ends a run as Ctrl-C does, with everything kept."""
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM raise Terminated, once, unless whoever runs this program has another use for it."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is kept now is not to be broken off
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def end_with_parent(seconds: float = 0.0, stop: threading.Event | None = None) -> None:
+    """End this process when the one that started it is gone, however that ended; ``stop`` is set so long before.
+
+    The parent has one end of a pipe open as long as it lives, on every system: there is nothing that it would have to
+    do when it is killed, and nothing that could be missed.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch(sentinel: int) -> None:
+        wait([sentinel])
+        if stop is not None:
+            stop.set()
+            time.sleep(seconds)
+        os._exit(1)
+
+    threading.Thread(target=watch, args=(parent.sentinel,), name="ramify-parent", daemon=True).start()
+
+
+def start_loader() -> None:
+    """What a process that makes positions does first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the trainer decides
+    end_with_parent()

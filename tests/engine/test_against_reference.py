@@ -1,0 +1,69 @@
+"""The engine equals the plain-Python transcriptions of the seeds, simulation by simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify import _core
+from tests.engine.positions import SIMULTANEOUS, positions, walk
+from tests.engine.stepping import Stepper
+from tests.reference import graph_search, hex_search
+from tests.reference.config import Config
+from tests.reference.evaluators import HashEvaluator
+
+SIMULATIONS = 300
+
+# The columns of DESIGN's table, then each setting on its own.
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"graph": True, "parent_visits": "edges", "fpu": "parent"},
+    {"c_puct": 1.25, "c_base": 19652.0, "discount": 0.997, "normalize": "minmax"},
+    {"c_puct": 1.4, "graph": True},
+    {"fpu": "reduction", "fpu_offset": 0.3},
+    {"graph": True, "short_circuit": True, "fpu": "parent"},
+    {"c_base": 20.0, "discount": 0.8},
+    {"normalize": "minmax", "fpu": "parent", "graph": True},
+]
+WEIGHTS = ["conditional", "prior", "visits", "blended"]
+
+
+def compare(state: rf.State, evaluator: HashEvaluator, settings: dict[str, Any], reference: Any = graph_search) -> None:
+    engine = Stepper(state, evaluator, rf.SearchConfig(**settings))
+    known = {key: value for key, value in settings.items() if key != "canonical"}
+    slow = reference.Search(state, evaluator, Config(**known, priors_from_logits=_core.softmax))
+    for simulation in range(SIMULATIONS):
+        engine.simulate()
+        slow.simulate()
+        report = engine.report()
+        where = f"simulation {simulation + 1}, {settings}, of\n{state}"
+        np.testing.assert_array_equal(report["edge_visits"], slow.visits, err_msg=where)
+        np.testing.assert_allclose(report["value"], slow.value, atol=1e-5, err_msg=where)
+    for player in (0, 1):
+        np.testing.assert_allclose(report["q"][player], slow.q[player], atol=1e-5)
+
+
+def settings_for(name: str, seed: int) -> dict[str, Any]:
+    settings = dict(SETTINGS[(seed + len(name)) % len(SETTINGS)])
+    if name in SIMULTANEOUS:
+        settings["opponent_weights"] = WEIGHTS[seed % len(WEIGHTS)]
+    return settings
+
+
+@pytest.mark.parametrize(("name", "seed"), positions(36))
+def test_engine_equals_transcription(name: str, seed: int) -> None:
+    compare(walk(name, seed), HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS), settings_for(name, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "seed"), positions(252)[36:])
+def test_engine_equals_transcription_on_many_positions(name: str, seed: int) -> None:
+    compare(walk(name, seed), HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS), settings_for(name, seed))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_canonical_keys_equal_the_transcription_of_hex(seed: int) -> None:
+    compare(walk("hex", seed), HashEvaluator(seed), {"graph": True, "canonical": True, "c_puct": 1.4}, hex_search)

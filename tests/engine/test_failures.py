@@ -1,0 +1,234 @@
+"""What fails in the middle loses nothing: memory that ends, and games that raise."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify import _core
+from ramify.games.python_state import PythonState
+from tests.engine.helpers import HashEvaluator, searcher_of
+from tests.engine.positions import walk
+from tests.engine.tiny_games import Paths
+from tests.engine.walking import walk_searcher
+
+pytestmark = pytest.mark.core
+
+MIB = 1 << 20
+MOST = 1 << 33  # bytes of a graph, unless a test says otherwise
+limited = pytest.mark.skipif(
+    not Path("/proc/self/statm").exists() or _core.build_info()["sanitizer"] != "none",
+    reason="limits the process to its size, which /proc says; sanitizers do not live with that",
+)
+
+
+def in_child(check: Callable[..., None], *args: Any) -> None:
+    """Run a function of this module in a process of its own, which it may crash or starve; with the core under test."""
+    core = "import tools.load_core; " if os.environ.get("RAMIFY_CORE") else ""
+    command = f"{core}from tests.engine import test_failures as t; t.{check.__name__}(*{args!r})"
+    run = subprocess.run(
+        [sys.executable, "-c", command], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+
+
+# ---------- memory ----------
+
+
+@pytest.fixture
+def limit_bytes() -> Iterator[Callable[[int], None]]:
+    yield _core.limit_graph_bytes
+    _core.limit_graph_bytes(MOST)
+
+
+def test_a_graph_that_grows_says_nothing() -> None:
+    assert rf.search(walk("hex", 0), simulations=50).stats["full_reason"] is None
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_max_nodes_says_so(threads: int) -> None:
+    state = walk("hex", 0)
+    searcher = searcher_of(state, simulations=500, max_nodes=40, threads=threads)
+    stats = searcher.run(state).stats
+    assert stats["full_reason"] == "max_nodes"
+    assert stats["nodes"] == 40
+
+
+CHUNK = 4 * MIB  # what a graph gets at a time
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"threads": 2},
+        {"graph": True, "canonical": True, "batch": 32},
+        {"solver": True, "graph": True},
+        {"selection": "gumbel", "batch": 8},
+        {"normalize": "minmax", "threads": 2, "batch": 32},
+    ],
+)
+@pytest.mark.parametrize("native", [True, False])
+def test_a_graph_without_room_is_searched_on(
+    settings: dict[str, Any], native: bool, limit_bytes: Callable[[int], None]
+) -> None:
+    """As after 8 GiB, only sooner."""
+    state = rf.make("hex", size=19).initial_state()
+    searcher = searcher_of(state, None if native else HashEvaluator(0), simulations=3500, **settings)
+    limit_bytes(CHUNK)
+    result = searcher.run(state)
+    assert result.stats["full_reason"] == "address space"
+    assert result.stats["simulations"] == 3500
+    assert result.stats["full"] > 0
+    assert result.visits.sum() >= 3400  # in a batch, a leaf for which there was no room is lost
+    assert CHUNK / 2 < result.stats["bytes"] < 1.25 * CHUNK  # with the table
+    if native:
+        walk_searcher(searcher, arrivals=False)
+    limit_bytes(MOST)
+    grown = searcher.run(state)
+    assert grown.stats["full_reason"] is None
+    assert grown.stats["nodes"] > result.stats["nodes"]
+    assert grown.visits.sum() == result.visits.sum() + 3500
+
+
+@pytest.mark.parametrize("settings", [{"selection": "regret"}, {"selection": "exp3", "threads": 2}, {"solver": True}])
+def test_room_for_pairs_of_outcomes_may_end_too(settings: dict[str, Any], limit_bytes: Callable[[int], None]) -> None:
+    state = rf.make("goofspiel", cards=12).initial_state(seed=0)
+    limit_bytes(CHUNK)
+    result = searcher_of(state, simulations=25_000, **settings).run(state)
+    assert result.stats["full_reason"] == "address space"
+    assert result.stats["simulations"] == 25_000
+    assert result.visits.sum() >= 24_900
+
+
+def fill_memory(threads: int) -> None:
+    """In a process that may not get any more memory."""
+    state = rf.make("hex", size=19).initial_state()
+    searcher = searcher_of(state, simulations=1000, threads=threads)
+    searcher.run(state)  # libraries, threads and their stacks are there
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 40 * MIB,) * 2)
+    result = rf.Searcher(state.game, None, searcher.config.replace(simulations=60_000)).run(state)
+    assert result.stats["full_reason"] == "memory", result.stats
+    assert result.stats["simulations"] == 60_000
+    assert result.visits.sum() >= 59_900
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@limited
+def test_memory_that_ends_ends_the_growth(threads: int) -> None:
+    in_child(fill_memory, threads)
+
+
+def advance_without_memory() -> None:
+    state = rf.make("hex", size=19).initial_state()
+    searcher = searcher_of(state, simulations=20_000, c_puct=0.2)
+    searcher.run(state)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    action = searcher.run(state).action()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), hard))
+    searcher.advance(action)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    state.apply(action)
+    result = searcher.run(state)
+    assert result.visits.sum() == 19_999  # of a new graph
+
+
+@limited
+def test_advancing_without_memory_starts_afresh() -> None:
+    in_child(advance_without_memory)
+
+
+def test_a_graph_that_cannot_be_copied_starts_afresh(limit_bytes: Callable[[int], None]) -> None:
+    state = walk("hex", 0)
+    searcher = searcher_of(state, HashEvaluator(0), simulations=300, graph=True)
+    action = searcher.run(state).action()
+    limit_bytes(0)
+    searcher.advance(action)
+    limit_bytes(MOST)
+    state.apply(action)
+    assert searcher._search is not None
+    assert not searcher._search.report([])["ready"]
+    result = searcher.run(state)
+    assert result.visits.sum() == 299
+    walk_searcher(searcher, arrivals=False)
+
+
+# ---------- games that raise ----------
+
+
+def copy_raises(calls: int, batch: int) -> None:
+    """The call number ``calls`` of copy() raises; the search goes on afterwards, with no visit left in flight."""
+    plain, made = PythonState.copy, 0
+
+    def copy(self: PythonState) -> PythonState:
+        nonlocal made
+        made += 1
+        if made == calls:
+            raise ArithmeticError("no copy")
+        return plain(self)
+
+    state = Paths("both", turns=4).initial_state()
+    searcher = searcher_of(state, HashEvaluator(0, zero_sum=False), simulations=40, batch=batch, max_in_flight=1.0)
+    searcher.run(state)
+    PythonState.copy = copy  # type: ignore[method-assign]
+    try:
+        searcher.run(state)
+        raise AssertionError("nothing was raised")
+    except ArithmeticError:
+        pass
+    finally:
+        PythonState.copy = plain  # type: ignore[method-assign]
+    walk_searcher(searcher, arrivals=False)
+    before = int(searcher._search.report([])["edge_visits"].sum()) if searcher._search else 0
+    result = searcher.run(state)
+    assert result.visits.sum() == before + 40
+    walk_searcher(searcher, arrivals=False)
+
+
+def all_copies_raise(batch: int) -> None:
+    for calls in (*range(1, 12), 17, 24, 33, 38):
+        copy_raises(calls, batch)
+
+
+@pytest.mark.parametrize("batch", [1, 6])
+def test_a_copy_that_raises_corrupts_nothing(batch: int) -> None:
+    in_child(all_copies_raise, batch)
+
+
+@pytest.mark.parametrize("method", ["returns", "apply", "copy"])
+@pytest.mark.parametrize("simulations", [2, 60])
+def test_advancing_is_done_or_not_done(method: str, simulations: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the engine asks of the game while it advances may raise: then nothing has changed."""
+    state = Paths(turns=4).initial_state()
+    searcher = searcher_of(state, HashEvaluator(0), simulations=simulations, solver=True)
+    found = searcher.run(state)
+    search = searcher._search
+    assert search is not None
+    action = next(a for a in range(3) if (found.visits[a, 0] > 0) == (simulations > 2))
+
+    def fail(*_: Any) -> Any:
+        raise ArithmeticError(method)
+
+    before, key = search.report([]), search.root_key
+    with monkeypatch.context() as patch:
+        patch.setattr(PythonState, method, property(fail) if method == "returns" else fail)
+        with pytest.raises(ArithmeticError):
+            search.advance(action, -1)
+    after = search.report([])
+    assert search.root_key == key
+    for name in ("visits", "value", "edge_visits", "payoffs", "bounds"):
+        np.testing.assert_array_equal(before[name], after[name])
+    searcher.advance(action)
+    state.apply(action)
+    assert searcher.run(state).acting == (1,)

@@ -1,0 +1,182 @@
+"""Random games as an evaluator: their mean is what brute force expects, and depends only on seed and position."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify import _core
+from tests.children import run_child
+from tests.engine.helpers import searcher_of, tictactoe
+from tests.engine.positions import GAMES, walk
+from tests.engine.tiny_games import Paths
+
+pytestmark = pytest.mark.core
+
+
+def expected(state: rf.State, discount: float, known: dict[int, Any]) -> Any:
+    """What uniformly random play brings each player from here, and its second moment, exactly."""
+    if state.is_over:
+        return np.zeros(2), np.zeros(2)
+    if state.key not in known:
+        choices = [state.legal_actions(player).tolist() if player in state.acting else [None] for player in (0, 1)]
+        mean, square = np.zeros(2), np.zeros(2)
+        for first in choices[0]:
+            for second in choices[1]:
+                after = state.copy()
+                reward = after.apply(*(a for a in (first, second) if a is not None)).astype(np.float64)
+                below, below_square = expected(after, discount, known)
+                mean += reward + discount * below
+                square += reward**2 + 2 * discount * reward * below + discount**2 * below_square
+        known[state.key] = mean / (len(choices[0]) * len(choices[1])), square / (len(choices[0]) * len(choices[1]))
+    return known[state.key]
+
+
+SMALL = [
+    tictactoe(4),
+    tictactoe(0, 4, 8, 2),
+    rf.make("hex", size=3).initial_state(),
+    rf.make("goofspiel", cards=4, returns="difference").initial_state(),
+    rf.make("pyrat", width=3, height=3, cheese=3, max_turns=5, symmetric=False).initial_state(seed=2),
+    rf.make("matrix", payoffs=[[0.5, -1.0, 0.25], [0.0, 1.0, -0.75]]).initial_state(),
+]
+
+
+@pytest.mark.parametrize("state", SMALL, ids=lambda state: state.game.name)
+@pytest.mark.parametrize("discount", [1.0, 0.5])
+def test_the_mean_is_what_random_play_brings(state: rf.State, discount: float) -> None:
+    mean, square = expected(state, discount, {})
+    games = 20_000
+    result = rf.search(state, rf.evaluators.Rollout(games), simulations=1, discount=discount)
+    error = np.sqrt(np.maximum(square - mean**2, 0) / games)
+    assert (np.abs(result.evaluation - mean) <= 4.5 * error + 1e-6).all()
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_position_has_one_value_whatever_came_before(name: str) -> None:
+    state = walk(name, 1)
+    alone = rf.search(state, rf.evaluators.Rollout(3), simulations=1).evaluation
+    searcher = searcher_of(state, rf.evaluators.Rollout(3), simulations=50)
+    searcher.run(walk(name, 2))
+    np.testing.assert_array_equal(searcher.run(state).evaluation, alone)
+    np.testing.assert_array_equal(searcher.run_many([walk(name, 2), state])[1].evaluation, alone)
+
+
+def test_another_seed_plays_other_games() -> None:
+    values = {rf.search(tictactoe(), rf.evaluators.Rollout(5), simulations=1, seed=s).evaluation[0] for s in range(20)}
+    assert len(values) > 2
+
+
+def test_more_games_are_surer() -> None:
+    spread = [
+        np.std([rf.search(tictactoe(), rf.evaluators.Rollout(n), simulations=1, seed=s).value[0] for s in range(200)])
+        for n in (1, 16)
+    ]
+    assert spread[1] == pytest.approx(spread[0] / 4, rel=0.3)
+
+
+# ---------- games that do not end ----------
+
+
+class Endless(rf.PythonGame):
+    """One action goes on for ever; the other ends the game, but only at the first turn."""
+
+    num_actions = 2
+    observation_shape = (1,)
+
+    def __init__(self, ends: bool) -> None:
+        self.ends = ends
+
+    def start(self, rng: np.random.Generator) -> Any:
+        return 0
+
+    def acting(self, position: Any) -> tuple[int, ...]:
+        return () if position < 0 else (position % 2,)
+
+    def legal_actions(self, position: Any, player: int) -> list[int]:
+        return [0, 1] if self.ends and position == 0 else [0]
+
+    def apply(self, position: Any, action: int) -> Any:
+        return (-1, (1.0, -1.0)) if action == 1 else (position + 1, (0.0, 0.0))
+
+    def observation(self, position: Any, player: int) -> Any:
+        return [position]
+
+
+ENDLESS = """
+import sys
+from tests.engine.test_rollouts import search_below, search_endless
+
+many = sys.argv[1] == "many"
+search_endless(many)
+for games in (1, 2**31 - 1):
+    search_below(games, many)
+"""
+
+
+@pytest.mark.parametrize("searches", ["one", "many"])
+def test_time_is_up_in_games_that_do_not_end(searches: str) -> None:
+    run_child(ENDLESS, searches)
+
+
+def search_endless(many: bool) -> None:
+    """Not even the root's first game ends."""
+    state = Endless(ends=False).initial_state()
+    searcher = searcher_of(state, rf.evaluators.Rollout(1), max_seconds=0.05)
+    with pytest.raises(rf.EvaluatorError, match="plies, and the time is up: rollouts are for games that end"):
+        searcher.run_many([state, state]) if many else searcher.run(state)
+
+
+def search_below(games: int, many: bool) -> None:
+    """The root's first game ends (by the seed), so there is a result; below it no game does."""
+    state = Endless(ends=True).initial_state()
+    for seed in range(100):
+        searcher = searcher_of(state, rf.evaluators.Rollout(games), seed=seed, simulations=50, max_seconds=0.05)
+        try:
+            result = searcher.run_many([state, state])[1] if many else searcher.run(state)
+        except rf.EvaluatorError:
+            continue
+        assert result.evaluation.tolist() == [1.0, -1.0]
+        assert result.visits.sum() == result.stats["simulations"] - 1  # nothing is left under way
+        return
+    raise AssertionError("no seed ends the first game")
+
+
+def test_random_games_go_on_where_the_clock_stopped_them() -> None:
+    state = rf.make("tictactoe").initial_state()
+    python = Paths("alternating", turns=9, branching=3).initial_state()
+    for root, make in ((state, _core.make_search), (python, _core.make_python_search)):
+        whole, sliced = (make(root.copy(), rf.SearchConfig().model_dump()) for _ in range(2))
+        for search in (whole, sliced):
+            search.begin(0)
+        assert whole.run_native(30, 5, 40, math.inf) == 40
+        calls = 0
+        while (made := sliced.stats["simulations"]) < 40:
+            sliced.run_native(30, 5, 40 - made, 1e-9)
+            calls += 1
+        for name in ("visits", "edge_visits", "value", "evaluation", "payoffs"):
+            np.testing.assert_array_equal(sliced.report([])[name], whole.report([])[name])
+        assert root is state or calls > 40
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+import ramify as rf
+from tests.engine.test_rollouts import Endless
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in its background
+state = Endless(ends=False).initial_state()
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    rf.search(state, rf.evaluators.Rollout(1))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_a_game_that_does_not_end() -> None:
+    assert run_child(INTERRUPTED).strip() == "interrupted"
