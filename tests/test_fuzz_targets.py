@@ -18,6 +18,7 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("chess")
 pytest.importorskip("pyspiel")
 
+from tools.fuzz.__main__ import arguments
 from tools.fuzz.case import Target, Violation, chance, load_targets
 from tools.fuzz.runner import fuzz, run_case
 
@@ -50,13 +51,15 @@ def test_the_seed_and_a_table_are_printed() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("seed 5\n")
     assert [line.split()[:2] for line in done.stdout.splitlines()[-2:]] == [["fen", "2"], ["htp", "2"]]
-    again = fuzzing("fen", "--seed", "5", "--case", "1")
-    assert (again.returncode, again.stdout) == (0, "nothing wrong\n")
 
 
-def test_wrong_arguments_are_refused() -> None:
-    assert "there is no target fan" in fuzzing("fan").stderr
-    assert "--case needs" in fuzzing("--case", "3").stderr
+def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        arguments(["fen"], ["fan"])
+    assert "there is no target fan; there are fen" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        arguments(["fen"], ["--case", "3"])
+    assert "--case needs" in capsys.readouterr().err
 
 
 def test_cases_depend_on_their_numbers_alone() -> None:
@@ -75,17 +78,22 @@ def misbehaving(rng: Any, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "reported"),
-    [("dies", r"exit code -11"), ("hangs", "no end within 2 seconds"), ("is wrong", "Violation: wrong")],
+    ("kind", "cases", "reported"),
+    [("dies", 2, r"exit code -11"), ("hangs", 1, "no end within 2 seconds"), ("is wrong", 1, "Violation: wrong")],
 )
 def test_what_a_case_does_to_its_process_is_reported(
-    kind: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    kind: str,
+    cases: int,
+    reported: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "kind").write_text(kind)
     monkeypatch.setattr("tools.fuzz.runner.work", work)
-    tally = fuzz(Target("bad", misbehaving, 2.0, ""), 7, 60.0, 2, tmp_path)
-    assert (tally.cases, [failure.case for failure in tally.failures]) == (2, [0, 1])
-    assert tally.failures[1].command == "python -m tools.fuzz bad --seed 7 --case 1"
+    tally = fuzz(Target("bad", misbehaving, 2.0, ""), 7, 300.0, cases, tmp_path)
+    assert (tally.cases, [failure.case for failure in tally.failures]) == (cases, list(range(cases)))
+    assert tally.failures[-1].command == f"python -m tools.fuzz bad --seed 7 --case {cases - 1}"
     assert re.search(reported, capfd.readouterr().out)
 
 

@@ -13,14 +13,14 @@ from tools.fuzz.case import load_targets
 from tools.fuzz.runner import Tally, fuzz, run_case
 
 
-def arguments(targets: list[str]) -> argparse.Namespace:
+def arguments(targets: list[str], words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(targets)}; default: all")
     parser.add_argument("--seconds", type=float, default=30.0, help="for each target; a case that runs is finished")
     parser.add_argument("--seed", type=int, help="of all chance; default: a new one, which is printed")
     parser.add_argument("--cases", type=int, help="at most so many of each target")
     parser.add_argument("--case", type=int, help="only this one, in this process: to see a failure again")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     if unknown := [name for name in given.targets if name not in targets]:
         parser.error(f"there is no target {unknown[0]}; there are {', '.join(targets)}")
     if given.case is not None and (len(given.targets) != 1 or given.seed is None):

@@ -91,7 +91,7 @@ def work(connection: Connection, name: str, seed: int, root: str) -> None:
 def kind_of(error: BaseException) -> str:
     """What went wrong and where, in a line without the numbers of this case."""
     frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if "/ramify/" in frame.filename] or frames[-2:]
+    inside = [frame for frame in frames if "/ramify/" in frame.filename] or frames[-2:-1] or frames
     message = re.sub(r"[-+]?\d[\d.e+-]*", "#", str(error).partition("\n")[0])
     return f"{type(error).__name__} in {Path(inside[-1].filename).name}, {inside[-1].name}: {message[:100]}"
 

@@ -113,7 +113,8 @@ def selfplay(rng: random.Random, _: Path) -> None:
     name, state = some_root(rng)
     search = {**some_settings(rng, rf.SearchConfig), "simulations": rng.randint(1, 8)}
     play = some_settings(rng, PlayConfig)
-    play = {**play, "max_moves": 30} if name == "carousel" else {"max_moves": 30, **play}  # on that one nobody gets off
+    endless = name in ("carousel", "chess")  # games that last long, or for ever
+    play = {**play, "max_moves": 30} if endless else {"max_moves": 30, **play}
     try:
         games = SelfPlay(
             state.game,
