@@ -306,7 +306,7 @@ def test_an_undone_swap_can_be_played_again() -> None:
 
 
 def test_analysis_agrees_with_the_search() -> None:
-    engine = made(simulations=200, exploration=1.4)
+    engine = made(simulations=200)
     for owner, cell in (("white", "b2"), ("black", "c3"), ("white", "c2")):  # white has started: a mirrored search
         ask(engine, f"play {owner} {cell}")
     state = rf.make("hex", size=4).state("b2 c3 b3")  # the mirror image
