@@ -478,7 +478,7 @@ def test_register_with_a_name_without_and_again():
 
     assert type(rf.make("other_game")) is Named
     assert type(rf.make("unnamed")) is Unnamed
-    assert {"some_game", "other_game", "unnamed"} <= set(rf.games())
+    assert {"some_game", "other_game", "unnamed"} <= set(rf.list_games())
 
 
 @pytest.mark.usefixtures("_own_registry")
