@@ -14,7 +14,7 @@ CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
 INSTALLED    := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format signature bench stub sanitize sanitize-threads check-arm64 install dependencies clean
+.PHONY: help demo test test-slow lint format signature bench fuzz stub sanitize sanitize-threads check-arm64 install dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ signature: $(INSTALLED) ## what the search finds in a fixed set of searches, as 
 
 bench: $(INSTALLED) ## every benchmark, in one table
 	$(PY) -m benchmarks $(ARGS)
+
+fuzz: $(INSTALLED) ## random inputs, files, programs and kills, half a minute of each kind
+	$(PY) -m tools.fuzz $(ARGS)
 
 stub: $(INSTALLED) ## regenerate src/ramify/_core.pyi after a change in cpp/bind
 	$(PY) -m tools.stub

@@ -82,7 +82,7 @@ def _open_spiel_turns(game: Any, seed: int, games: int) -> int:
 
 
 def _memory_rows() -> list[dict[str, Any]]:
-    names = [name for name in rf.games() if hasattr(rf.make(name), "state_bytes")]  # the native ones
+    names = [name for name in rf.list_games() if hasattr(rf.make(name), "state_bytes")]  # the native ones
     return [_row(f"{name}: one position in the core", rf.make(name).state_bytes, "bytes") for name in names]
 
 

@@ -340,3 +340,13 @@ def test_nash_of_many_outcomes_that_are_all_the_same() -> None:
     state = rf.make("matrix", payoffs=np.zeros((40, 40)).tolist()).initial_state()
     policy = rf.search(state, simulations=500).policy(0, "nash")
     assert abs(policy.sum() - 1) < 1e-6
+
+
+@pytest.mark.parametrize("temperature", [5e-324, 1e-310, 1e-3, 1.0, 1e39, 1e308])
+@pytest.mark.parametrize("weights", [[0.3, 0.7], [3.0, 7.0, 0.0], [1e-300, 1.0]])
+def test_any_temperature_gives_probabilities(weights: list[float], temperature: float) -> None:
+    found = policies.tempered(np.array(weights), temperature)
+    assert found.sum() == pytest.approx(1)
+    assert found[np.argmax(weights)] == found.max()
+    if temperature < 1e-2:
+        assert found.max() == pytest.approx(1)

@@ -215,6 +215,7 @@ def test_fields_keep_what_was_paid():
         ({"position": "x" * 200}, r"'xxxxx.*\.\.\.xxx+' is not a position"),
         ({"position": "x.o"}, r"'x\.o' is not a position: .*raised IndexError"),
         ({"position": "." * 9, "returns": 3}, "returns must be two finite numbers, one per player, not 3"),
+        ({"position": "." * 9, "returns": (0, 1e300)}, "returns must be two finite numbers"),
         ({"position": "." * 9, "returns": [1, 2, 3]}, r"not \[1, 2, 3\]"),
         ({"position": "." * 9, "returns": ["a", "b"]}, r"not \['a', 'b'\]"),
         ({"position": "." * 9, "returns": [float("nan"), 0]}, r"not \[nan, 0\]"),
@@ -477,7 +478,7 @@ def test_register_with_a_name_without_and_again():
 
     assert type(rf.make("other_game")) is Named
     assert type(rf.make("unnamed")) is Unnamed
-    assert {"some_game", "other_game", "unnamed"} <= set(rf.games())
+    assert {"some_game", "other_game", "unnamed"} <= set(rf.list_games())
 
 
 @pytest.mark.usefixtures("_own_registry")

@@ -3,6 +3,8 @@
 import sys
 import time
 
+from flood import flood
+
 
 def main() -> None:
     manner = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -19,6 +21,18 @@ def main() -> None:
                 time.sleep(1000)
             if manner == "dies":
                 sys.exit("out of stones")
+            if manner == "floods":
+                flood("still here\n")
+            if manner == "answers without end":
+                flood("= a1\n")
+            if manner == "streams":
+                flood("= a1 and ")
+            if manner == "garbage":
+                print("c3, I think\n", flush=True)
+                continue
+            if manner == "refuses at length":
+                print("? not" + " today" * 10_000 + "\n", flush=True)
+                continue
             if manner == "refuses":
                 print("? not today\n", flush=True)
                 continue

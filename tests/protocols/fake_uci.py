@@ -4,6 +4,7 @@ import sys
 import time
 
 import chess
+from flood import flood
 
 
 def main() -> None:
@@ -43,6 +44,12 @@ def answer(manner: str, board: chess.Board) -> None:
         sys.exit(3)
     if manner == "hangs":
         time.sleep(1000)
+    if manner == "floods":
+        flood("info string still here\n")
+    if manner == "floods stderr":
+        flood("still here\n", sys.stderr)
+    if manner == "logs":
+        sys.stderr.write("thinking\n" * 1_000_000)
     if manner == "babbles":
         print("x" * 3_000_000)
     print("info depth 1 score cp 3 nodes 20")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 import ramify as rf
 from ramify.protocols.clock import Clock
-from ramify.protocols.gtp import LONGEST, answer, framed
+from ramify.protocols.gtp import LONGEST, Command, answer, framed, serve
 from ramify.protocols.htp import HtpEngine, HtpSettings
 
 COMMAND = [sys.executable, "-m", "ramify", "htp", "--network", "rollout", "--simulations", "50"]
@@ -383,6 +385,56 @@ def test_a_failing_model_is_an_answer_and_not_the_end() -> None:
     assert "row 0" in refused(engine, "genmove black")
     assert ask(engine, "name") == "ramify"
     assert engine.stones.stones == {}
+
+
+class Endless(io.RawIOBase):
+    """Many megabytes of commands, and how many of them were read."""
+
+    def __init__(self, line: bytes, size: int) -> None:
+        super().__init__()
+        self.line, self.left, self.taken, self.exhausted = line, size, 0, threading.Event()
+
+    def read(self, size: int = -1) -> bytes:
+        if self.left <= 0:
+            self.exhausted.set()
+            return b""
+        chunk = self.line * max(1, size // len(self.line))
+        self.left -= len(chunk)
+        self.taken += len(chunk)
+        return chunk
+
+
+class Slow:
+    """Answers nothing until all is read, or nothing has been read for a second."""
+
+    ended = False
+
+    def __init__(self, source: Endless) -> None:
+        self.source, self.seen = source, 0
+
+    def execute(self, command: Command) -> str:
+        before = -1
+        while self.seen == 0 and before < self.source.taken and not self.source.exhausted.is_set():
+            before = self.source.taken
+            self.source.exhausted.wait(1.0)
+        self.seen = self.seen or self.source.taken
+        return ""
+
+    def interrupt(self) -> None:
+        pass
+
+
+def test_a_client_that_sends_faster_than_it_is_answered_fills_no_memory() -> None:
+    source = Endless(b"name\n", 8_000_000)
+    engine, answers = Slow(source), 0
+
+    def write(_: str) -> None:
+        nonlocal answers
+        answers += 1
+
+    serve(engine, source, write)
+    assert engine.seen < 3_000_000
+    assert answers == source.taken // 5
 
 
 WORDS = st.sampled_from(

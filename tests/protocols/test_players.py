@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import shutil
+import stat
 import sys
 import time
 from pathlib import Path
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.arena import Turn, player_config, player_kinds
+from ramify.arena import Turn, match, player_config, player_kinds
 from ramify.protocols import EngineError, HtpConfig, UciConfig
 from ramify.protocols.process import EngineProcess
 
@@ -30,7 +32,7 @@ def turn(state: rf.State) -> Turn:
 
 def patience(manner: str) -> float:
     """Seconds: few where they are waited for, else enough for a busy machine."""
-    return 3.0 if manner.endswith(("hangs", "mute")) else 60.0
+    return 3.0 if manner.endswith(("hangs", "mute", "floods", "floods stderr", "garbage")) else 60.0
 
 
 def children() -> set[str]:
@@ -121,6 +123,8 @@ def test_a_promotion_is_understood() -> None:
     [
         ("dies", r"died: no 'bestmove' \(exit code 3\): a bad thing happened"),
         ("hangs", "hangs: no 'bestmove' in time"),
+        ("floods", "hangs: no 'bestmove' in time; it answered 'info string still here'"),
+        ("floods stderr", "hangs: no 'bestmove' in time: .*still here"),
         ("babbles", "line without end"),
         ("illegal", "chose 'e2e5', which is not legal"),
         ("null", "chose '0000', which is not legal"),
@@ -133,6 +137,7 @@ def test_a_chess_program_that_misbehaves_is_named_and_ended(manner: str, complai
     with pytest.raises(EngineError, match=complaint) as raised:
         player.choose([turn(state)])
     assert "fake_uci.py" in str(raised.value)
+    assert len(str(raised.value).partition("\n")[0]) < 800
     assert player._process is None
     player.close()
 
@@ -203,14 +208,20 @@ def test_stockfish_mates_in_one() -> None:
         ("illegal", "chose 'z9', which is not legal"),
         ("occupied", "is not legal"),
         ("refuses", "refuses 'genmove black': not today"),
+        ("refuses at length", "refuses 'genmove black': … .* today$"),
+        ("floods", "hangs: no answer to 'genmove black' in time; it answered 'still here'"),
+        ("garbage", "hangs: no answer to 'genmove black' in time; it answered 'c3, I think'"),
+        ("answers without end", "answers 'genmove black' without end: '= a1'"),
+        ("streams", "line without end: = a1 and = a1 and"),
     ],
 )
 def test_a_hex_program_that_misbehaves_is_named_and_ended(manner: str, complaint: str) -> None:
     state = rf.make("hex", size=4).state("b2 c3")
-    player = HtpConfig(command=f"{HTP} {manner}", patience=patience(manner)).open(state.game)
-    with pytest.raises(EngineError, match=complaint):
+    player = HtpConfig(command=f"{HTP} '{manner}'", patience=patience(manner)).open(state.game)
+    with pytest.raises(EngineError, match=complaint) as raised:
         player.choose([turn(state)])
     assert player._process is None
+    assert len(str(raised.value).partition("\n")[0]) < 800
 
 
 def test_a_hex_program_that_resigns_plays_on() -> None:
@@ -259,6 +270,50 @@ def test_a_choice_depends_on_the_turn_alone() -> None:
         assert all(action in t.state.legal_actions() for action, t in zip(together, turns, strict=True))
     finally:
         player.close()
+
+
+def bytes_in_open_files() -> int:
+    """Of this process, those without a name included."""
+    total = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # the folder's own
+            found = os.fstat(int(entry.name))
+            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files cannot be seen here")
+def test_what_a_program_logs_is_not_kept() -> None:
+    """Nine megabytes on stderr, of which an error would show the end: neither in memory nor in a file."""
+    state = rf.make("chess").initial_state()
+    player = UciConfig(command=f"{UCI} logs", nodes=1).open(state.game)
+    before = bytes_in_open_files()
+    try:
+        assert state.action_name(player.choose([turn(state)])[0]) == "a2a3"
+        assert bytes_in_open_files() < before + 1_000_000
+        assert len(player._process._errors) < 10_000
+    finally:
+        player.close()
+
+
+def test_a_program_that_writes_without_end_forfeits_its_game() -> None:
+    game = rf.make("hex", size=3)
+    players = HtpConfig(command=f"{HTP} floods", patience=2.0), HtpConfig(command=HTP)
+    for played in match(game, *players, games=2):
+        loser = played.fixture.players.index(players[0].identity)
+        assert (played.reason, played.winner) == ("forfeit", 1 - loser)
+        assert "it answered 'still here'" in played.detail
+        assert len(played.detail) < 800
+
+
+def test_a_program_that_reads_nothing_does_not_defeat_the_patience() -> None:
+    process = EngineProcess(f"{sys.executable} -c 'import time; time.sleep(1000)'")
+    try:
+        with pytest.raises(EngineError, match="hangs: no reader of 'x") as raised:
+            process.send("x" * 1_000_000, time.monotonic() + 1.0)
+        assert len(str(raised.value)) < 800
+    finally:
+        process.close()
 
 
 def test_a_forgotten_program_is_ended() -> None:

@@ -58,7 +58,7 @@ def reached_both_ways(search):
     return sum(len(both) == 2 for both in keys.values())
 
 
-@pytest.mark.skipif("hex" not in rf.games(), reason="hex is not among the native games")
+@pytest.mark.skipif("hex" not in rf.list_games(), reason="hex is not among the native games")
 @pytest.mark.parametrize("size", [2, 3, 4])
 def test_hex(size):
     state, evaluator, config = (

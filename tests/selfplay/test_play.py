@@ -257,3 +257,8 @@ def test_stop_finishes_what_is_in_play() -> None:
 def test_impossible_settings_are_named(settings: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         PlayConfig(**settings)
+
+
+def test_games_that_end_in_their_opening_are_given_too() -> None:
+    player = SelfPlay(rf.make("tictactoe"), play=PlayConfig(opening_moves=255), games=40, seed=1)
+    assert len([record for finished in player for record in finished]) == 40

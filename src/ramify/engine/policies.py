@@ -158,6 +158,7 @@ def tempered(weights: Floats, temperature: float) -> Floats:
     """Weights ** (1 / temperature), as probabilities; temperature above 0."""
     if temperature != 1:
         logs = np.full_like(weights, -np.inf)
-        logs[weights > 0] = np.log(weights[weights > 0]) / temperature
-        weights = np.exp(logs - logs.max())
+        logs[weights > 0] = np.log(weights[weights > 0] / weights.max())
+        with np.errstate(over="ignore"):  # of a tiny temperature: the largest weight alone is left
+            weights = np.exp(logs / temperature)
     return np.asarray(weights / weights.sum())

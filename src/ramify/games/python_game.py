@@ -215,7 +215,8 @@ def _checked_returns(owner: str, returns: Any) -> tuple[float, float]:
         first, second = map(float, returns)
     except (TypeError, ValueError, OverflowError):
         first = second = math.nan
-    if not (math.isfinite(first) and math.isfinite(second)):
+    most = float(np.finfo(np.float32).max)  # what states keep them in
+    if not (abs(first) <= most and abs(second) <= most):
         raise InvalidInput(f"{owner}: returns must be two finite numbers, one per player, not {reprlib.repr(returns)}")
     return first, second
 

@@ -17,6 +17,7 @@ from ramify.arena.versions import checksums, named_files
 from ramify.games import Game, State
 from ramify.protocols.process import EngineError, EngineProcess
 
+NAME = 200  # characters of a program's name and version
 SCRIPTS = frozenset({".jar", ".js", ".lua", ".pl", ".py", ".rb", ".sh"})  # programs that others run
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import io
 import logging
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 LONGEST = 65536  # characters of a line
 CHUNK = 65536  # bytes read at once
+WAITING = 1 << 20  # characters of lines that wait for their turn
+LINE = 64  # of them for a line as such
 INTERRUPT = "# interrupt"  # a comment that asks for an answer now
 
 log = logging.getLogger("ramify")
@@ -89,18 +91,54 @@ def lines_of(source: io.RawIOBase) -> Iterator[str]:
     rest = b""
     while chunk := source.read(CHUNK):
         *whole, rest = (rest + chunk).split(b"\n")
-        yield from (line.decode("utf-8", "replace").removesuffix("\r") for line in whole)
+        yield from map(line_of, whole)
         rest = rest[: 4 * LONGEST + 4]
     if rest:
-        yield rest.decode("utf-8", "replace").removesuffix("\r")
+        yield line_of(rest)
+
+
+def line_of(line: bytes) -> str:
+    """As text, cut right after the first character that is too many."""
+    return line.decode("utf-8", "replace").removesuffix("\r")[: LONGEST + 1]
+
+
+class Backlog:
+    """Lines that wait to be answered. Whoever adds one waits while there are many: a client that sends commands faster
+    than they are answered finds its pipe full, and no memory is filled."""
+
+    def __init__(self) -> None:
+        self._lines: deque[str | None] = deque()
+        self._size = 0
+        self._changed = threading.Condition()
+
+    def put(self, line: str | None) -> None:
+        """Add a line, or None for the end, as soon as there is room."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._size < WAITING)
+            self._lines.append(line)
+            self._size += self._cost(line)
+            self._changed.notify_all()
+
+    def get(self) -> str | None:
+        """The next line, as soon as there is one."""
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._lines))
+            line = self._lines.popleft()
+            self._size -= self._cost(line)
+            self._changed.notify_all()
+            return line
+
+    @staticmethod
+    def _cost(line: str | None) -> int:
+        return LINE + len(line or "")
 
 
 def serve(engine: Engine, source: io.RawIOBase, write: Callable[[str], object]) -> None:
     """Answer what comes from ``source`` until it ends, the engine is told to quit, or nobody reads any more.
 
-    Lines are read while a command runs, so that ``# interrupt`` can end it early.
+    Lines are read while a command runs, so that ``# interrupt`` can end it early; not without bound, though.
     """
-    waiting: queue.Queue[str | None] = queue.Queue()
+    waiting = Backlog()
 
     def read() -> None:
         for line in lines_of(source):

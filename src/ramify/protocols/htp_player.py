@@ -8,10 +8,12 @@ from pydantic import Field
 
 from ramify.arena.player import register_player
 from ramify.games import State
-from ramify.protocols.engine_player import EngineConfig, EnginePlayer
+from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
 from ramify.protocols.htp import SWAPS
-from ramify.protocols.process import EngineError, EngineProcess, last_words
+from ramify.protocols.process import EngineError, EngineProcess, last_words, shortened
 from ramify.protocols.stones import COLOURS, ProtocolView, cell_name, read_cell
+
+LONGEST = 1 << 18  # characters of an answer
 
 
 @register_player
@@ -38,7 +40,7 @@ class HtpPlayer(EnginePlayer):
     takes_swap = False
 
     def _greet(self, process: EngineProcess) -> None:
-        self.name = f"{self._command(process, 'name')} {self._command(process, 'version')}".strip()
+        self.name = shortened(f"{self._command(process, 'name')} {self._command(process, 'version')}", NAME)
         self.takes_swap = "param_game" in self._command(process, "list_commands").split()
         for command in self.config.setup:
             self._command(process, command)
@@ -62,14 +64,19 @@ class HtpPlayer(EnginePlayer):
         return action
 
     def _command(self, process: EngineProcess, command: str) -> str:
-        """The answer to a command; EngineError if it is refused."""
-        process.send(command)
+        """The answer to a command; EngineError if it is refused or has no end."""
         deadline = self._deadline()
+        process.send(command, deadline)
         lines = [process.read_line(deadline, f"answer to {command!r}")]
         while not lines[0].startswith(("=", "?")):  # empty lines, or messages that do not belong here
             lines = [process.read_line(deadline, f"answer to {command!r}")]
+        length = len(lines[0])
         while lines[-1]:
             lines.append(process.read_line(deadline, f"end of the answer to {command!r}"))
+            length += len(lines[-1]) + 1
+            if length > LONGEST:
+                shown = last_words(lines[0])
+                raise EngineError(f"the engine {self.config.command!r} answers {command!r} without end: {shown!r}")
         text = "\n".join(lines)[1:].strip()
         if lines[0].startswith("?"):
             raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {last_words(text)}")

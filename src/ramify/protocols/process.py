@@ -1,4 +1,4 @@
-"""Another program and the lines that go to and from it: with deadlines, and never left behind."""
+"""Another program and the lines that go to and from it: with deadlines, within bounds, and never left behind."""
 
 from __future__ import annotations
 
@@ -8,85 +8,26 @@ import selectors
 import shlex
 import signal
 import subprocess
-import tempfile
 import time
 import weakref
-from typing import Any
+from collections import deque
 
 LONGEST = 1 << 20  # bytes of a line
+CHUNK = 65536  # bytes read at once
 GRACE = 1.0  # seconds to end in peace
 LINES_SHOWN, CHARACTERS_SHOWN = 3, 300  # at most, of what a program had to say when it failed
+LINE_SHOWN = 80  # characters of each line that it answered
+STDERR_READS = 16  # chunks of stderr looked through once it has died: what it started may still be writing
 
 
 class EngineError(RuntimeError):
     """A program that does not do as its protocol says: it died, hangs, or chose what is not legal."""
 
 
-class EngineProcess:
-    """A running program. ``close`` ends it and all it has started; so do the end of this object and of Python."""
-
-    def __init__(self, command: str) -> None:
-        self.command = command
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        try:
-            self._process = subprocess.Popen(
-                shlex.split(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                bufsize=0,
-                start_new_session=True,  # a group of its own, to be ended as a whole
-            )
-        except (OSError, ValueError, IndexError) as error:
-            self._errors.close()
-            raise EngineError(f"cannot start the engine {command!r}: {error}") from None
-        self._buffer = b""
-        assert self._process.stdout is not None
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._process.stdout, selectors.EVENT_READ)
-        self._finalizer = weakref.finalize(self, end, self._process, self._selector, self._errors)
-
-    def send(self, line: str) -> None:
-        """Write a line."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(line.encode() + b"\n")
-        except (OSError, ValueError):
-            raise self._died(f"answer to {line[:60]!r}") from None
-
-    def read_line(self, deadline: float, waiting_for: str) -> str:
-        """The next line, without its end; EngineError if none comes before the deadline (of time.monotonic)."""
-        while b"\n" not in self._buffer:
-            if len(self._buffer) > LONGEST:
-                raise EngineError(f"the engine {self.command!r} writes a line without end")
-            if not self._selector.select(max(0.0, deadline - time.monotonic())):
-                raise EngineError(f"the engine {self.command!r} hangs: no {waiting_for} in time")
-            assert self._process.stdout is not None
-            chunk = self._process.stdout.read(65536)
-            if not chunk:
-                raise self._died(waiting_for)
-            self._buffer += chunk
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line.decode("utf-8", "replace").rstrip("\r")
-
-    def close(self) -> None:
-        """End the program: politely if it is quick, else not. Ends nothing twice."""
-        self._finalizer()
-
-    @property
-    def ended(self) -> bool:
-        return not self._finalizer.alive
-
-    def _died(self, missed: str) -> EngineError:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(GRACE)
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - 16 * CHARACTERS_SHOWN))  # some programs write all the time
-        said = last_words(self._errors.read().decode("utf-8", "replace"))
-        code = self._process.returncode
-        return EngineError(
-            f"the engine {self.command!r} died: no {missed} (exit code {code}){': ' + said if said else ''}"
-        )
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text[: 2 * most].split())
+    return line if len(line) <= most and len(text) <= 2 * most else line[: most - 1] + "…"
 
 
 def last_words(text: str) -> str:
@@ -96,11 +37,139 @@ def last_words(text: str) -> str:
     return said if len(said) <= CHARACTERS_SHOWN else f"… {said[-CHARACTERS_SHOWN:]}"
 
 
-def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, errors: Any) -> None:
+class EngineProcess:
+    """A running program. ``close`` ends it and all it has started; so do the end of this object and of Python.
+
+    However much it writes, no more than a line, a chunk and the end of its stderr are kept in memory.
+    """
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        try:
+            self._process = subprocess.Popen(
+                shlex.split(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,  # a group of its own, to be ended as a whole
+            )
+        except (OSError, ValueError, IndexError) as error:
+            raise EngineError(f"cannot start the engine {command!r}: {error}") from None
+        self._lines: deque[bytes] = deque()  # read and not asked for yet
+        self._rest = b""  # of a line whose end has not come yet
+        self._recent: deque[str] = deque(maxlen=LINES_SHOWN)
+        self._errors = b""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        self._selector = selectors.DefaultSelector()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(pipe.fileno(), False)
+        self._selector.register(self._stdout, selectors.EVENT_READ)
+        self._selector.register(self._stderr, selectors.EVENT_READ)
+        self._finalizer = weakref.finalize(self, end, self._process, self._selector)
+
+    def send(self, line: str, deadline: float) -> None:
+        """Write a line; EngineError if the program does not take it before the deadline (of time.monotonic)."""
+        self._recent.clear()
+        left = line.encode() + b"\n"
+        while left:
+            try:
+                left = left[os.write(self._stdin.fileno(), left) :]
+            except BlockingIOError:  # it has not read what it was sent before
+                self._read_errors()
+                if time.monotonic() > deadline:
+                    raise self._hangs(f"reader of {shortened(line, LINE_SHOWN)!r}") from None
+                time.sleep(0.01)
+            except (OSError, ValueError):
+                raise self._died(f"answer to {shortened(line, LINE_SHOWN)!r}") from None
+
+    def read_line(self, deadline: float, waiting_for: str) -> str:
+        """The next line, without its end; EngineError if none comes before the deadline (of time.monotonic).
+
+        The deadline holds for programs that write without end, too: they are cut off in the middle of it.
+        """
+        while not self._lines:
+            if len(self._rest) > LONGEST:
+                raise EngineError(f"the engine {self.command!r} writes a line without end: {self._seen(self._rest)}")
+            left = deadline - time.monotonic()
+            ready = self._selector.select(left) if left > 0 else []
+            if not ready:
+                raise self._hangs(waiting_for)
+            for key, _ in ready:
+                if key.fileobj is self._stderr:
+                    self._read_errors()
+                else:
+                    self._read_output(waiting_for)
+        line = self._lines.popleft().decode("utf-8", "replace").rstrip("\r")
+        if line.strip():
+            self._recent.append(shortened(line, LINE_SHOWN))
+        return line
+
+    def close(self) -> None:
+        """End the program: politely if it is quick, else not. Ends nothing twice."""
+        self._finalizer()
+
+    @property
+    def ended(self) -> bool:
+        return not self._finalizer.alive
+
+    def _read_output(self, waiting_for: str) -> None:
+        chunk = self._stdout.read(CHUNK)
+        if chunk is None:
+            return
+        if not chunk:
+            raise self._died(waiting_for)
+        *whole, self._rest = (self._rest + chunk).split(b"\n")
+        self._lines.extend(whole)
+
+    def _read_errors(self) -> bool:
+        """Take what there is on stderr, of which only the end is kept; False if there is nothing now."""
+        chunk = None if self._stderr.closed else self._stderr.read(CHUNK)
+        if chunk == b"":
+            self._selector.unregister(self._stderr)
+            self._stderr.close()
+        if not chunk:
+            return False
+        self._errors = (self._errors + chunk)[-16 * CHARACTERS_SHOWN :]
+        return True
+
+    def _hangs(self, missed: str) -> EngineError:
+        return EngineError(f"the engine {self.command!r} hangs: no {missed} in time{self._wrote()}")
+
+    def _died(self, missed: str) -> EngineError:
+        for _ in range(STDERR_READS):  # it may be waiting for somebody to read
+            if not self._read_errors():
+                break
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
+        for _ in range(STDERR_READS):
+            if not self._read_errors():
+                break
+        code = self._process.returncode
+        return EngineError(f"the engine {self.command!r} died: no {missed} (exit code {code}){self._wrote()}")
+
+    def _wrote(self) -> str:
+        """What it wrote last, for an error: a few lines, and the end of its stderr."""
+        lines = [*self._recent, *([self._seen(self._rest)] if self._rest else [])]
+        said = last_words(self._errors.decode("utf-8", "replace"))
+        return (f"; it answered {', '.join(map(repr, lines[-LINES_SHOWN:]))}" if lines else "") + (
+            f": {said}" if said else ""
+        )
+
+    @staticmethod
+    def _seen(line: bytes) -> str:
+        return shortened(line[: 8 * LINE_SHOWN].decode("utf-8", "replace"), LINE_SHOWN)
+
+
+def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector) -> None:
     """Close its input, which ends most programs; then ask the whole group, then kill it. Leaves no zombie."""
     selector.close()
     assert process.stdin is not None
     assert process.stdout is not None
+    assert process.stderr is not None
     with contextlib.suppress(OSError):
         process.stdin.close()
     for number in (None, signal.SIGTERM, signal.SIGKILL):
@@ -115,4 +184,4 @@ def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, erro
     with contextlib.suppress(ProcessLookupError, PermissionError):  # what it may have started, and left
         os.killpg(process.pid, signal.SIGKILL)
     process.stdout.close()
-    errors.close()
+    process.stderr.close()

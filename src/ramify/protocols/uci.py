@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 
 from ramify.arena.player import register_player
 from ramify.games import State
-from ramify.protocols.engine_player import EngineConfig, EnginePlayer
-from ramify.protocols.process import EngineProcess
+from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
+from ramify.protocols.process import EngineProcess, shortened
 
 
 @register_player
@@ -54,27 +54,28 @@ class UciPlayer(EnginePlayer):
     config: UciConfig
 
     def _greet(self, process: EngineProcess) -> None:
-        process.send("uci")
         deadline = self._deadline()
+        process.send("uci", deadline)
         while (line := process.read_line(deadline, "'uciok'").strip()) != "uciok":
             if line.startswith("id name "):
-                self.name = line.removeprefix("id name ").strip()
+                self.name = shortened(line.removeprefix("id name "), NAME)
         for name, value in self.config.options.items():
-            process.send(f"setoption name {name} value {str(value).lower() if isinstance(value, bool) else value}")
+            text = str(value).lower() if isinstance(value, bool) else value
+            process.send(f"setoption name {name} value {text}", self._deadline())
         self._wait(process)
 
     def _wait(self, process: EngineProcess) -> None:
-        process.send("isready")
         deadline = self._deadline()
+        process.send("isready", deadline)
         while process.read_line(deadline, "'readyok'").strip() != "readyok":
             pass
 
     def _ask(self, process: EngineProcess, state: State) -> int:
-        process.send("ucinewgame")
+        process.send("ucinewgame", self._deadline())
         self._wait(process)
-        process.send(position(state))
-        process.send(self.config.go())
+        process.send(position(state), self._deadline())
         deadline = self._deadline(self.config.seconds or 0.0)
+        process.send(self.config.go(), deadline)
         while not (words := process.read_line(deadline, "'bestmove'").split()) or words[0] != "bestmove":
             pass
         answer = words[1] if len(words) > 1 else ""

@@ -155,6 +155,10 @@ class SelfPlay:
     def __iter__(self) -> Iterator[list[bytes]]:
         with self._alone:
             yield from self._play_native() if self._native else self._play()
+            if (
+                left := self._pool.take_finished()
+            ):  # games that ended in their opening, when there was nothing to search
+                yield left
 
     def _play(self) -> Iterator[list[bytes]]:
         with ThreadPoolExecutor(1, "ramify-evaluator") as executor:
