@@ -1,4 +1,4 @@
-"""What a user asks of a state beside the bare protocol: masks, next states, who is to act, who won, and actions by name."""
+"""What users ask of a state every day: masks, next states, who is to act, who won, and actions by name."""
 
 import itertools
 
@@ -8,7 +8,6 @@ from small_games import Duel, Pile
 from table import NATIVE, label, load_example
 
 import ramify as rf
-
 
 GAMES = [
     *(pytest.param(rf.make(name, **params), id=label((name, params))) for name, params in NATIVE),

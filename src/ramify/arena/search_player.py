@@ -16,7 +16,7 @@ from ramify.games import Game
 from ramify.search.batch import NativeEvaluator, batch_of, split
 from ramify.search.config import SearchConfig, c_puct_of
 from ramify.search.policies import Method
-from ramify.search.result import SearchResult
+from ramify.search.result import SearchResult, action_by
 from ramify.search.searcher import Searcher
 
 
@@ -108,8 +108,7 @@ class SearchPlayer:
         warm = turn.ply < self.config.temperature_moves
         rng = np.random.default_rng(turn.seed)
         chosen = result.action(self.config.temperature if warm else None, rng, self.config.acting)
-        action = chosen[turn.player] if len(result.acting) == 2 else chosen
-        return Choice(int(action), float(result.value[turn.player]))
+        return Choice(action_by(turn.player, chosen), float(result.value[turn.player]))
 
     def close(self) -> None:
         self.evaluator = None

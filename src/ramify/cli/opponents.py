@@ -8,6 +8,7 @@ from ramify.arena import PlayerConfig, Turn
 from ramify.games import Game, State
 from ramify.search import Searcher, SearchResult
 from ramify.search.access import OnInterrupt
+from ramify.search.result import action_by
 
 
 class Opponent(Protocol):
@@ -63,5 +64,4 @@ def fresh(searcher: Searcher, state: State, on_interrupt: OnInterrupt = "raise")
 
 def action_of(result: SearchResult, player: int) -> int:
     """What a search would have this player do."""
-    action = result.action()
-    return int(action[result.acting.index(player)] if isinstance(action, tuple) else action)
+    return action_by(player, result.best_action)

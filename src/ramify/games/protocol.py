@@ -8,7 +8,6 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-
 ActionLike = SupportsIndex | str  # an action as users give it: its number, or its name
 
 

@@ -12,7 +12,7 @@ Turn = tuple[int, ...]  # one action per acting player
 PROMISES = {
     "declaration": "name, params, num_actions, observation_shape, simultaneous, state.game are as promised",
     "acting": "acting is (0,), (1,), (0, 1) or (), and is_over and current_player agree with it",
-    "legal actions": "legal_actions is int32, ascending, in range, as in legal_mask; empty only for players who do not act",
+    "legal actions": "legal_actions is int32, ascending, in range, empty only for who does not act; legal_mask agrees",
     "observation": "observation is finite float32 of observation_shape, for both players",
     "rewards": "apply gives finite float32[2], returns is their sum, and winner has more of it at the end",
     "playing": "initial_state and apply of legal actions raise nothing",

@@ -17,6 +17,7 @@ from ramify.protocols.gtp import Command, Failure
 from ramify.protocols.htp_analysis import ANALYSES, Analysis
 from ramify.protocols.stones import BLACK, COLOURS, WHITE, Stones, cell_name, read_cell
 from ramify.search import SearchConfig, Searcher
+from ramify.search.result import action_by
 from ramify.search.settings import Settings
 
 SIZES = range(2, 20)
@@ -181,7 +182,7 @@ class HtpEngine:
         found = self._search(colour, seconds)
         if self._may_swap(colour) and found.expected() < 0:
             return "swap-pieces"
-        return cell_name(found.view.cell(found.result.action()), self.stones.size)
+        return cell_name(found.view.cell(action_by(found.player, found.result.best_action)), self.stones.size)
 
     def _moves_left(self) -> int:
         """A guess at how many moves of one player are still to come."""

@@ -12,6 +12,8 @@ import numpy as np
 
 from ramify import _core
 from ramify.games import Game, IllegalAction, State
+from ramify.games.notation import action_numbers
+from ramify.games.protocol import ActionLike
 from ramify.games.seeds import checked_seed
 from ramify.search.access import Access, OnInterrupt, check_on_interrupt
 from ramify.search.batch import Evaluator, LatentModel, NativeEvaluator
@@ -236,8 +238,11 @@ class Searcher:
         """As ``snapshot``, one for every search of the run in progress: those of ``run_many`` in order, else one."""
         return self._access.look(self._snapshots)
 
-    def advance(self, *actions: int) -> None:
-        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest."""
+    def advance(self, *actions: ActionLike | tuple[ActionLike, ...]) -> None:
+        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest.
+
+        They are given as to ``state.apply``: numbers or names, and a pair may be one tuple.
+        """
         with self._access.alone, self._access.graphs:
             search, root = self._search, self._root
             if search is None or root is None:
@@ -245,9 +250,9 @@ class Searcher:
             state = root.copy()
             state.apply(*actions)  # raises IllegalAction and leaves everything as it was
             joint = [-1, -1]
-            for player, action in zip(root.acting, actions, strict=True):
+            for player, action in zip(root.acting, action_numbers(root, actions), strict=True):
                 representatives, index = root.outcomes(player)  # the graph knows one action per outcome
-                joint[player] = int(representatives[index[int(action)]])
+                joint[player] = int(representatives[index[action]])
             search.cancel()
             self._root, self._searched = None, []  # should Ctrl-C come right after the call, all starts afresh
             try:

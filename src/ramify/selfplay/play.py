@@ -25,7 +25,7 @@ from ramify.search.batch import (
     split,
 )
 from ramify.search.config import SearchConfig
-from ramify.search.result import SearchResult
+from ramify.search.result import SearchResult, action_by
 from ramify.selfplay.config import PlayConfig
 
 BUSY = (
@@ -220,8 +220,8 @@ class SelfPlay:
         )
         rng = np.random.default_rng((self.seed, number, move))
         chosen = result.action(temperature, rng, self.play.acting)
-        first, second = chosen if len(result.acting) == 2 else (chosen, chosen)
-        self._pool.answer(place, first if 0 in result.acting else -1, second if 1 in result.acting else -1)
+        first, second = (action_by(player, chosen) if player in result.acting else -1 for player in (0, 1))
+        self._pool.answer(place, first, second)
 
     def _evaluate(self, batch: Batch, rows: int) -> Rows:
         start = time.perf_counter()
