@@ -1,6 +1,9 @@
 """Neural-guided search in games: turn-based, simultaneous and learned, with one compiled engine."""
 
-from typing import Any
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, overload
 
 from ramify import evaluators
 from ramify.evaluators import late as _late
@@ -28,6 +31,19 @@ from ramify.search import (
     search,
 )
 from ramify.search.alphabeta import alphabeta
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    # Loaded when first used, see below; type checkers and editors know them from here.
+    from ramify import arena as arena
+    from ramify import hex as hex
+    from ramify import networks as networks
+    from ramify import protocols as protocols
+    from ramify import selfplay as selfplay
+    from ramify import store as store
+    from ramify import training as training
+    from ramify.networks import Network, Pretrained
 
 __version__ = "0.1.0"
 
@@ -61,19 +77,27 @@ __all__ = [
 _LATE_PACKAGES = ("arena", "hex", "networks", "protocols", "selfplay", "store", "training")
 
 
-def _package(name: str) -> Any:
+def _package(name: str) -> ModuleType:
     import importlib
 
     return importlib.import_module(f"ramify.{name}")
 
 
-def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> Any:
+@overload
+def pretrained(name: None = None, device: str | None = None, **settings: Any) -> list[Pretrained]: ...
+@overload
+def pretrained(name: str, device: str | None = None, **settings: Any) -> Network: ...
+def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> Network | list[Pretrained]:
     """The evaluator of a network that comes with the package; without a name, a list of them. Needs torch."""
-    return _package("networks").pretrained(name, device, **settings)
+    from ramify.networks import pretrained as find
+
+    return find(name, device, **settings)
 
 
-def _shipped_file(name: str) -> Any:
-    return _package("networks.pretrained").find(name).file
+def _shipped_file(name: str) -> Path:
+    from ramify.networks.pretrained import find
+
+    return find(name).file
 
 
 _late.provide("Network", lambda: _package("networks").Network)
@@ -81,10 +105,12 @@ _late.provide("onnx_bytes", lambda: _package("networks").onnx_bytes)
 _late.provide("network_file", lambda: _shipped_file)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATE_PACKAGES:
-        return _package(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # type checkers know the packages, so that a misspelt name is an error there
+
+    def __getattr__(name: str) -> ModuleType:
+        if name in _LATE_PACKAGES:
+            return _package(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,8 @@
 ``Network`` (torch) is here too, loaded when it is first used: it comes from ``ramify.networks``.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ramify.evaluators import late as _late
 from ramify.evaluators.cache import Cached
@@ -29,11 +30,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Network":
-        return _late.provided(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if TYPE_CHECKING:
+    Network: Callable[..., _late.NetworkEvaluator]  # the class itself is ramify.networks.Network
+else:
 
+    def __getattr__(name: str) -> Any:
+        if name == "Network":
+            return _late.provided(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-def __dir__() -> list[str]:
-    return [*globals(), "Network"]
+    def __dir__() -> list[str]:
+        return [*globals(), "Network"]

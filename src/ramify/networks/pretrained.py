@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from ramify.games import Game
 from ramify.games import make as make_game
@@ -64,7 +64,11 @@ def for_game(game: Game) -> Pretrained | None:
     return fitting[0] if fitting and plain else None
 
 
-def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> Any:
+@overload
+def pretrained(name: None = None, device: str | None = None, **settings: Any) -> list[Pretrained]: ...
+@overload
+def pretrained(name: str, device: str | None = None, **settings: Any) -> Network: ...
+def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> Network | list[Pretrained]:
     """The evaluator of a network that comes with the package; without a name, a list of them.
 
     It plays every size of the board that its game has, best those it was trained on. ``device`` and settings are those
