@@ -80,6 +80,7 @@ def test_what_cannot_be_played_changes_nothing(game):
             assert seen(state) == before
 
 
+@pytest.mark.core
 def test_names_as_people_write_them():
     board = rf.make("hex", size=5).initial_state()
     board.apply("c3")
@@ -101,6 +102,7 @@ def test_a_name_that_is_none_comes_with_a_hint(name):
         state.apply("something else entirely")
 
 
+@pytest.mark.core
 def test_who_won_in_games_in_turn():
     state = rf.make("tictactoe").initial_state()
     assert (state.current_player, state.winner) == (0, None)
