@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <array>
+#include <cmath>
 #include <random>
 
 #include "base/error.hpp"
@@ -63,27 +64,70 @@ std::optional<T> whole(nb::handle object) {
   return index.is_valid() && nb::try_cast(index, number) ? std::optional(number) : std::nullopt;
 }
 
-nb::object apply(AnyState& state, const nb::args& actions) {
-  std::vector<Action> list;
-  list.reserve(actions.size());
-  for (nb::handle item : actions) {
-    const std::optional<Action> action = whole<Action>(item);
-    if (!action)
-      throw IllegalAction("an action is a whole number from 0 to " + std::to_string(state.game()->num_actions() - 1) +
-                          ", not " + shown(item));
-    list.push_back(*action);
-  }
-  check_not_read(state);
-  return copied<float>(state.apply(list));
-}
-
-Action action_of_name(const AnyState& state, const nb::str& name, std::optional<int> player) {
+Action action_of_name(const AnyState& state, nb::handle name, std::optional<int> player) {
   const int chooser = checked_player(state, player);
   try {
     return state.action(chooser, to_text(name));
   } catch (const InvalidInput& error) {
     throw IllegalAction(error.what());  // no text that could be a name
   }
+}
+
+// The action that Python gave for the acting player at that place: a whole number, or a name.
+Action read_action(const AnyState& state, nb::handle item, std::size_t place) {
+  if (PyUnicode_Check(item.ptr())) {
+    const Acting acting = state.acting();
+    if (place >= (acting == kBoth ? 2u : acting == kOver ? 0u : 1u)) return kNone;  // apply says how many it takes
+    return action_of_name(state, item, acting == kBoth ? static_cast<int>(place) : acting == kSecond);
+  }
+  if (const std::optional<Action> action = whole<Action>(item)) return *action;
+  throw IllegalAction("an action is a whole number from 0 to " + std::to_string(state.game()->num_actions() - 1) +
+                      " or a name, not " + shown(item));
+}
+
+// One action per acting player; a pair may come as one tuple, as a search's best_action does.
+std::vector<Action> read_actions(const AnyState& state, const nb::args& given) {
+  const bool packed = given.size() == 1 && PyTuple_Check(nb::handle(given[0]).ptr());
+  const auto items = nb::borrow<nb::tuple>(packed ? nb::handle(given[0]) : nb::handle(given));
+  std::vector<Action> actions;
+  actions.reserve(items.size());
+  for (std::size_t place = 0; place < items.size(); ++place) actions.push_back(read_action(state, items[place], place));
+  return actions;
+}
+
+nb::object apply(AnyState& state, const nb::args& given) {
+  const std::vector<Action> actions = read_actions(state, given);
+  check_not_read(state);
+  return copied<float>(state.apply(actions));
+}
+
+std::unique_ptr<AnyState> after(const AnyState& state, const nb::args& given) {
+  const std::vector<Action> actions = read_actions(state, given);
+  std::unique_ptr<AnyState> next = state.copy();
+  next->apply(actions);
+  return next;
+}
+
+nb::object legal_mask(const AnyState& state, std::optional<int> player) {
+  const int chooser = checked_player(state, player);
+  const auto size = static_cast<std::size_t>(state.game()->num_actions());
+  NewArray<bool> mask(size);
+  std::fill_n(mask.data(), size, false);
+  for (const Action action : state.actions(chooser)) mask.data()[action] = true;
+  return mask.take();
+}
+
+std::optional<int> current_player(const AnyState& state) {
+  const Acting acting = state.acting();
+  return acting == kFirst || acting == kSecond ? std::optional(acting == kSecond ? 1 : 0) : std::nullopt;
+}
+
+constexpr double kSameReturns = 1e-6;  // returns this close are a draw: sums of rewards are rounded
+
+std::optional<int> winner(const AnyState& state) {
+  const double lead = static_cast<double>(state.returns()[0]) - static_cast<double>(state.returns()[1]);
+  if (state.acting() != kOver || std::abs(lead) <= kSameReturns) return std::nullopt;
+  return lead > 0 ? 0 : 1;
 }
 
 nb::tuple outcomes(const AnyState& state, std::optional<int> player) {
@@ -179,6 +223,10 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("acting", &acting_players, "Players who choose now: (0,), (1,), (0, 1), or () when the game is over.",
                    nb::sig("def acting(self) -> tuple[int, ...]"))
       .def_prop_ro("is_over", [](const AnyState& s) { return s.acting() == kOver; })
+      .def_prop_ro("current_player", &current_player, "The player who acts; None where both act or the game is over.",
+                   nb::sig("def current_player(self) -> int | None"))
+      .def_prop_ro("winner", &winner, "Who has the higher returns in a finished game; None: a draw, or not over.",
+                   nb::sig("def winner(self) -> int | None"))
       .def_prop_ro("returns", [](const AnyState& s) { return copied<float>(s.returns()); },
                    "Rewards so far, per player: float32[2].", nb::sig("def returns(self) -> NDArray[numpy.float32]"))
       .def_prop_ro("key", &AnyState::key, "64 bits; equal keys promise equal futures.")
@@ -195,11 +243,18 @@ void bind_state(nb::module_& m) {
              return copied<std::int32_t>(s.actions(checked_player(s, p)));
            }, "player"_a = nb::none(), "int32, ascending; empty for a player who does not act.",
            nb::sig("def legal_actions(self, player: int | None = None) -> NDArray[numpy.int32]"))
+      .def("legal_mask", &legal_mask, "player"_a = nb::none(), "bool[num_actions]: True where legal_actions has the action.",
+           nb::sig("def legal_mask(self, player: int | None = None) -> NDArray[numpy.bool_]"))
       .def("outcomes", &outcomes, "player"_a = nb::none(),
            "(actions, index): one action per outcome, and for every action its outcome or -1.",
            nb::sig("def outcomes(self, player: int | None = None) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]"))
-      .def("apply", &apply, "actions"_a, "Play one action per acting player, in place; returns the rewards, float32[2].",
-           nb::sig("def apply(self, *actions: SupportsIndex) -> NDArray[numpy.float32]"))
+      .def("apply", &apply, "actions"_a,
+           "Play one action per acting player, as a number or by its name, in place; returns the rewards, float32[2].\n\n"
+           "A pair may be one tuple, as in state.apply(result.best_action).",
+           nb::sig("def apply(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...])"
+                   " -> NDArray[numpy.float32]"))
+      .def("after", &after, "actions"_a, "A copy with these actions applied, given as to apply.",
+           nb::sig("def after(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> State"))
       .def("observation", &observation, "player"_a = nb::none(), "float32 of game.observation_shape, as `player` sees it.",
            nb::sig("def observation(self, player: int | None = None) -> NDArray[numpy.float32]"))
       .def("action_name",
@@ -210,7 +265,9 @@ void bind_state(nb::module_& m) {
              return s.action_name(checked_player(s, p), action);
            },
            "action"_a, "player"_a = nb::none())
-      .def("action", &action_of_name, "name"_a, "player"_a = nb::none(), "The legal action of that name.")
+      .def("action", [](const AnyState& s, const nb::str& name, std::optional<int> p) {
+             return action_of_name(s, name, p);
+           }, "name"_a, "player"_a = nb::none(), "The legal action of that name.")
       .def("transform", [](const AnyState& s, int k) {
              if (k < 0 || k >= static_cast<int>(s.game()->symmetries().size()))
                throw InvalidInput("there is no symmetry " + std::to_string(k));
@@ -249,6 +306,7 @@ void bind_state(nb::module_& m) {
 
 void bind_games(nb::module_& m) {
   m.attr("hooks") = nb::dict();
+  m.attr("SAME_RETURNS") = kSameReturns;
   bind_symmetry(m);
   bind_game(m);
   bind_state(m);

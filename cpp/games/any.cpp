@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/params.hpp"
+
 namespace ramify {
 namespace {
 
@@ -51,10 +53,15 @@ Rewards AnyState::apply(std::span<const Action> actions) {
 
 Action AnyState::action(int player, const std::string& name) const {
   const std::vector<Action> legal = actions(player);
-  for (Action action : legal)
-    if (action_name(player, action) == name) return action;
+  std::vector<std::string> names;
+  names.reserve(legal.size());
+  for (Action action : legal) {
+    names.push_back(action_name(player, action));
+    if (names.back() == name) return action;
+  }
+  const std::string close = nearest(name, names);
   throw IllegalAction("'" + name + "' names no legal action of player " + std::to_string(player) +
-                      " (legal: " + joined(legal, *this, player) + ") in\n" + text());
+                      (close.empty() ? "" : "; did you mean '" + close + "'?") + " (legal: " + joined(legal, *this, player) + ") in\n" + text());
 }
 
 std::map<std::string, GameEntry>& game_registry() {

@@ -1,5 +1,6 @@
 """Neural-guided search in games: turn-based, simultaneous and learned, with one compiled engine."""
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, overload
 
 from ramify import evaluators, games
@@ -85,12 +86,14 @@ def pretrained(name: str | None = None, device: str | None = None, **settings: A
     return evaluators.pretrained(name, device, **settings)
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY_PACKAGES:
-        import importlib
+if not TYPE_CHECKING:  # type checkers know the packages, so that a misspelt name is an error there
 
-        return importlib.import_module(f"ramify.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> ModuleType:
+        if name in _LAZY_PACKAGES:
+            import importlib
+
+            return importlib.import_module(f"ramify.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

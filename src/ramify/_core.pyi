@@ -34,6 +34,8 @@ class Exclusive:
 
 hooks: dict[str, Callable[..., Any]]
 
+SAME_RETURNS: float = 1e-06
+
 class Symmetry:
     """
     A map of a game onto itself, as permutations of observation and actions.
@@ -126,6 +128,16 @@ class State:
     def is_over(self) -> bool: ...
 
     @property
+    def current_player(self) -> int | None:
+        """The player who acts; None where both act or the game is over."""
+
+    @property
+    def winner(self) -> int | None:
+        """
+        Who has the higher returns in a finished game; None: a draw, or not over.
+        """
+
+    @property
     def returns(self) -> NDArray[numpy.float32]:
         """Rewards so far, per player: float32[2]."""
 
@@ -156,15 +168,23 @@ class State:
     def legal_actions(self, player: int | None = None) -> NDArray[numpy.int32]:
         """int32, ascending; empty for a player who does not act."""
 
+    def legal_mask(self, player: int | None = None) -> NDArray[numpy.bool_]:
+        """bool[num_actions]: True where legal_actions has the action."""
+
     def outcomes(self, player: int | None = None) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
         """
         (actions, index): one action per outcome, and for every action its outcome or -1.
         """
 
-    def apply(self, *actions: SupportsIndex) -> NDArray[numpy.float32]:
+    def apply(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> NDArray[numpy.float32]:
         """
-        Play one action per acting player, in place; returns the rewards, float32[2].
+        Play one action per acting player, as a number or by its name, in place; returns the rewards, float32[2].
+
+        A pair may be one tuple, as in state.apply(result.best_action).
         """
+
+    def after(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> State:
+        """A copy with these actions applied, given as to apply."""
 
     def observation(self, player: int | None = None) -> NDArray[numpy.float32]:
         """float32 of game.observation_shape, as `player` sees it."""

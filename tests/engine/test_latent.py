@@ -313,3 +313,15 @@ def test_the_graph_of_a_model_holds_together() -> None:
     result = searcher.run(state)
     assert searcher._search is not None
     assert len(walk_graph(searcher._search, state, config)) == result.stats["nodes"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_result_of_a_model_shows_and_has_arrays(order: str) -> None:
+    """The model goes on beyond the end of the game, where no action has a name any more."""
+    state = root_of(order, turns=3)
+    result = latent(state, order, HashEvaluator(4), simulations=200)
+    lines = str(result).splitlines()
+    assert len(lines) <= 24
+    assert "200 simulations" in lines[1]
+    counts = result.visit_counts if isinstance(result.visit_counts, tuple) else (result.visit_counts,)
+    assert [int(array.sum()) for array in counts] == [199] * len(state.acting)

@@ -87,6 +87,11 @@ class OverTooEarly(PythonState):
     is_over = property(lambda self: self.position.count(".") < 4)
 
 
+@breaks("acting")
+class CurrentPlayerAfterTheEnd(PythonState):
+    current_player = property(lambda self: self.acting[0] if self.acting else 0)
+
+
 @breaks("legal actions")
 class LegalOutOfRange(Mutant):
     def legal_actions(self, cells, player):
@@ -133,6 +138,18 @@ class LegalForThePassive(PythonState):
 class LegalDefaultIsPlayerZero(PythonState):
     def legal_actions(self, player=None):
         return super().legal_actions(player or 0)
+
+
+@breaks("legal actions")
+class MaskOfOccupiedCells(PythonState):
+    def legal_mask(self, player=None):
+        return ~super().legal_mask(player)
+
+
+@breaks("legal actions")
+class MaskOfNumbers(PythonState):
+    def legal_mask(self, player=None):
+        return super().legal_mask(player).astype(np.int8)
 
 
 @breaks("observation")
@@ -183,6 +200,16 @@ class ReturnsForgotten(PythonState):
 @breaks("rewards")
 class ReturnsAtTheStart(PythonState):
     returns = property(lambda self: PythonState.returns.fget(self) + np.float32(1))
+
+
+@breaks("rewards")
+class WinnerWhoLost(PythonState):
+    winner = property(lambda self: {0: 1, 1: 0, None: None}[PythonState.winner.fget(self)])
+
+
+@breaks("rewards")
+class WinnerFromTheStart(PythonState):
+    winner = property(lambda self: 0 if self.acting else PythonState.winner.fget(self))
 
 
 @breaks("rewards")

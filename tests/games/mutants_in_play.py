@@ -80,6 +80,29 @@ class GivesOutItsLegalActions(PythonState):
         return self._legal_actions(self._player(player))
 
 
+@breaks("copies")
+class AfterInPlace(PythonState):
+    def after(self, *actions):
+        self.apply(*actions)
+        return self
+
+
+@breaks("copies")
+class AfterChangesNothing(PythonState):
+    def after(self, *actions):
+        super().after(*actions)
+        return self.copy()
+
+
+@breaks("illegal actions")
+class AfterIgnoresTheIllegal(PythonState):
+    def after(self, *actions):
+        try:
+            return super().after(*actions)
+        except rf.IllegalAction:
+            return self.copy()
+
+
 @breaks("illegal actions")
 class IllegalIgnored(PythonState):
     def apply(self, *actions):
@@ -182,6 +205,15 @@ class NamesNotInverted(PythonState):
 class EveryNameIsGood(PythonState):
     def action(self, name, player=None):
         return super().action(name, player) if len(name) == 2 else 0
+
+
+@breaks("names")
+class NamesPlayTheFirst(PythonState):
+    def apply(self, *actions):
+        if len(actions) == 1 and isinstance(actions[0], str):
+            self.action(actions[0])
+            actions = (self.legal_actions()[0],)
+        return super().apply(*actions)
 
 
 @breaks("outcomes")

@@ -82,7 +82,20 @@ def test_the_example_runs_as_a_script():
     assert "returns:" in done.stdout
 
 
-UNPLAYABLE = [(), (0, 1), (9,), (-1,), (4,), (1.0,), ("a1",), (None,), (True,), (2**40,), (np.array([1, 2]),)]
+UNPLAYABLE = [
+    (),
+    (0, 1),
+    (9,),
+    (-1,),
+    (4,),
+    (1.0,),
+    ("no name",),
+    (b"a1",),
+    (None,),
+    (True,),
+    (2**40,),
+    (np.array([1, 2]),),
+]
 
 
 @pytest.mark.parametrize("actions", UNPLAYABLE, ids=repr)

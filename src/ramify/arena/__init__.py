@@ -72,7 +72,7 @@ __all__ = [
 __getattr__ = _renamed(
     __name__,
     {
-        "Conditions": ("ramify.arena.MatchConfig", lambda: MatchConfig),
-        "Pace": ("ramify.arena.ParallelSettings", lambda: ParallelSettings),
+        "MatchConfig": ("ramify.arena.MatchConfig", lambda: MatchConfig),
+        "ParallelSettings": ("ramify.arena.ParallelSettings", lambda: ParallelSettings),
     },
 )

@@ -17,7 +17,6 @@ from ramify.games import Game
 
 Reason = Literal["end", "cut", "adjudicated", "forfeit"]
 Winner = Literal[0, 1] | None  # None: a draw
-SAME = 1e-6  # returns this close are a draw
 
 
 class Limits(Settings):
@@ -94,13 +93,6 @@ class Played:
         if self.winner is None:
             return 0.5, 0.5
         return (1.0, 0.0) if self.winner == 0 else (0.0, 1.0)
-
-
-def winner_by(returns: tuple[float, float]) -> Winner:
-    """Who has more; None if nobody has."""
-    if abs(returns[0] - returns[1]) <= SAME:
-        return None
-    return 0 if returns[0] > returns[1] else 1
 
 
 def plain_params(game: Game) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from ramify.arena.played import Fixture, Limits, Played, Winner, winner_by
+from ramify.arena.played import Fixture, Limits, Played, Winner
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn
 from ramify.arena.seeds import derive
 from ramify.games import Game, State
@@ -157,7 +157,7 @@ def advance(running: Running) -> Played | None:
     state.apply(*actions)
     running.actions.append(actions)
     if state.is_over:
-        return running.ended(winner_by((float(state.returns[0]), float(state.returns[1]))))
+        return running.ended(cast(Winner, state.winner))
     limits = running.fixture.limits
     if (winner := agreed(running, taken, limits)) is not None:
         return running.ended(winner, "adjudicated")

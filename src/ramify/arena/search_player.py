@@ -13,7 +13,7 @@ from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
 from ramify.engine.batch import NativeEvaluator, batch_of, split
 from ramify.engine.config import SearchConfig, c_puct_of
 from ramify.engine.policies import Method
-from ramify.engine.result import SearchResult
+from ramify.engine.result import SearchResult, action_by
 from ramify.engine.searcher import Searcher
 from ramify.evaluators import Rollout, Uniform
 from ramify.evaluators.pending import NETWORK_C_PUCT
@@ -108,8 +108,7 @@ class SearchPlayer:
         warm = turn.ply < self.config.temperature_moves
         rng = np.random.default_rng(turn.seed)
         chosen = result.action(self.config.temperature if warm else None, rng, self.config.acting)
-        action = chosen[turn.player] if len(result.acting) == 2 else chosen
-        return Choice(int(action), float(result.value[turn.player]))
+        return Choice(action_by(turn.player, chosen), float(result.value[turn.player]))
 
     def close(self) -> None:
         self.evaluator = None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ramify.cli.common import print_position
+from ramify.engine.result_text import continuation, line_names, ranking
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 
 BAR = 8  # characters of the bar beside the visits
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-LINE = 6  # actions of a continuation
 MATRIX = 10  # most outcomes of a player for which the visits by both are shown
 
 
@@ -73,33 +70,6 @@ def picture(state: State, result: SearchResult) -> str:
         choices[player] = tuple(Choice(row["action"], row["name"], row["share"], row["value"]) for row in rows)
     values = {player: float(result.value[player]) for player in result.acting}
     return draw_analysis(state, Analysis(int(result.stats["simulations"]), values, choices))
-
-
-def ranking(result: SearchResult, player: int) -> list[int]:
-    """Outcomes of a player, best first; the first is what result.action() plays."""
-    visits = result.visits.sum(axis=1 - player)
-    order = np.lexsort((-np.arange(len(visits)), result.priors[player], result.q[player], visits))
-    return [int(i) for i in order[::-1]]
-
-
-def continuation(state: State, result: SearchResult, player: int, outcome: int) -> list[str]:
-    """The most visited way on after one outcome of one player, as names; that outcome's own turn comes first."""
-    if not result.visits.take(outcome, axis=player).any():
-        return []
-    both = [outcome, outcome]
-    both[1 - player] = int(result.visits.take(outcome, axis=player).argmax())
-    first = [int(result.outcomes[p][both[p]]) for p in result.acting]
-    return line_names(state, result.variation(*first, length=LINE))
-
-
-def line_names(state: State, line: Sequence[Any]) -> list[str]:
-    """Actions by name, played one after another; those of one turn are joined by '/'."""
-    names, walk = [], state.copy()
-    for turn in line:
-        actions = turn if isinstance(turn, tuple) else (turn,)
-        names.append("/".join(walk.action_name(a, p) for a, p in zip(actions, walk.acting, strict=True)))
-        walk.apply(*actions)
-    return names
 
 
 def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 from ramify.arena import PlayerConfig, Turn
 from ramify.engine import Searcher, SearchResult
 from ramify.engine.access import OnInterrupt
+from ramify.engine.result import action_by
 from ramify.games import Game, State
 
 
@@ -63,5 +64,4 @@ def fresh(searcher: Searcher, state: State, on_interrupt: OnInterrupt = "raise")
 
 def action_of(result: SearchResult, player: int) -> int:
     """What a search would have this player do."""
-    action = result.action()
-    return int(action[result.acting.index(player)] if isinstance(action, tuple) else action)
+    return action_by(player, result.best_action)

@@ -54,10 +54,11 @@ class Player:
 
     def choose(self, state: State) -> Choice:
         """The action to play now."""
+        from ramify.engine.result import action_by
+
         result = self.searcher.run(state)
         self.searched = True
-        action = result.action()
-        mine = action[self.number] if isinstance(action, tuple) else action
+        mine = action_by(self.number, result.best_action)
         kept = int(result.visits.sum()) + 1 - result.stats["simulations"]
         value = float(result.value[self.number])
         return Choice(self.number, mine, state.action_name(mine, self.number), value, kept)

@@ -6,21 +6,26 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ramify.base.deprecation import warn_renamed
 from ramify.base.seeds import checked_seed
-from ramify.engine import equilibria, policies
+from ramify.engine import equilibria, policies, result_text
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import Method
 from ramify.games import State
 
 Report = Mapping[str, Any]
 Path = list[tuple[int, int]]
+ActionOrPair = int | tuple[int, int]  # a pair where both players act
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
+
+T = TypeVar("T", bound=np.generic)
 
 NO_GRAPH = (
     "this result has no graph to look at: one that was pickled or copied holds what was found at the root, and the "
@@ -70,7 +75,11 @@ class _Kept:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The root of a finished search. Arrays are over outcomes: a passive player has exactly one."""
+    """The root of a finished search.
+
+    ``visit_counts``, ``q_values``, ``prior`` and ``best_action`` are over all actions of the acting player, or pairs of
+    such where both act. The fields are over outcomes, of both players: a passive player has exactly one.
+    """
 
     visits: NDArray[np.int64]  # [n0, n1], edge visits
     outcomes: tuple[NDArray[np.int32], NDArray[np.int32]]  # outcome -> action; -1 for a passive player
@@ -81,7 +90,7 @@ class SearchResult:
     evaluation: NDArray[np.float32]  # [2], what the evaluator said of the root
     acting: tuple[int, ...]
     num_actions: int
-    principal_variation: list[Any]  # actions, or tuples where both act
+    principal_variation: list[ActionOrPair]
     stats: dict[str, Any]
     proven: NDArray[np.float32] | None = None  # [2], the returns of a game that is decided: paid already and to come
     proof: Proof | None = None  # with the solver: bounds of the root and its edges
@@ -138,6 +147,34 @@ class SearchResult:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(_all_frozen(state))
 
+    @property
+    def best_action(self) -> ActionOrPair:
+        """The action to play, or a pair where both act: ``action()`` without chance. ``state.apply`` takes either."""
+        return self.action(temperature=0.0)
+
+    @property
+    def visit_counts(self) -> Counts | tuple[Counts, Counts]:
+        """Visits of every action of the acting player, int64[num_actions]; where both act, a pair of such arrays.
+
+        Actions with the same effect form one outcome, whose visits stand on the action that ``outcomes`` lists: the
+        sum is that of ``visits``. Actions that are not legal have none.
+        """
+        return self._of_acting(lambda player: self._on_listed(player, self.visits.sum(axis=1 - player)))
+
+    @property
+    def prior(self) -> Floats | tuple[Floats, Floats]:
+        """Priors as searched with, root noise included, float32[num_actions]; on actions as in ``visit_counts``."""
+        return self._of_acting(lambda player: self._on_listed(player, self.priors[player]))
+
+    @property
+    def q_values(self) -> Floats | tuple[Floats, Floats]:
+        """The acting player's own value of every action, float32[num_actions]; where both act, a pair of such arrays.
+
+        nan where an action is not legal. Every action of an outcome has the outcome's value; what has no visits has the
+        value that the search assumed for it (``fpu``).
+        """
+        return self._of_acting(self._q_of_actions)
+
     def policy(
         self, player: int | None = None, method: Method = "visits", temperature: float = 1.0
     ) -> NDArray[np.float32]:
@@ -163,7 +200,7 @@ class SearchResult:
         temperature: float | None = None,
         rng: np.random.Generator | int | None = None,
         method: Method | Literal["lcb"] = "visits",
-    ) -> Any:
+    ) -> ActionOrPair:
         """The action to play; a pair where both act.
 
         At temperature 0 (the default) the one with the largest weight, in Gumbel search the winner of its race; above
@@ -189,7 +226,7 @@ class SearchResult:
                 sampled = rng is not None and temperature > 0
                 index = int(rng.choice(len(policy), p=policy)) if rng is not None and sampled else int(policy.argmax())
             chosen.append(int(self.outcomes[player][index]))
-        return tuple(chosen) if len(chosen) == 2 else chosen[0]
+        return (chosen[0], chosen[1]) if len(chosen) == 2 else chosen[0]
 
     def lcb(self, player: int | None = None, z: float = 5.0, share: float = 0.15) -> NDArray[np.float64]:
         """Lower confidence bounds of a player's outcomes: value - z * standard error; nan where that says nothing.
@@ -234,7 +271,7 @@ class SearchResult:
         self._grow(lines, [], self._state.copy(), depth, width, "")
         return "\n".join(lines)
 
-    def variation(self, *actions: int, length: int = 8) -> list[Any]:
+    def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
         """The most visited way down, at most ``length`` actions long: from the root, or starting with these actions.
 
         Give one action per acting player, as in ``outcomes``; what comes back are actions, or tuples where both act.
@@ -271,6 +308,25 @@ class SearchResult:
         if player not in self.acting:
             raise ValueError(f"player {player} does not act here; acting: {self.acting}")
         return player
+
+    def _of_acting(self, array: Callable[[int], NDArray[T]]) -> NDArray[T] | tuple[NDArray[T], NDArray[T]]:
+        """The array of the acting player, or of both as a pair."""
+        return (array(0), array(1)) if len(self.acting) == 2 else array(self.acting[0])
+
+    def _on_listed(self, player: int, numbers: NDArray[T]) -> NDArray[T]:
+        """Numbers of a player's outcomes on the actions that stand for them, and 0 on the others."""
+        spread = np.zeros(self.num_actions, numbers.dtype)
+        spread[self.outcomes[player]] = numbers
+        return spread
+
+    def _q_of_actions(self, player: int) -> Floats:
+        values = np.full(self.num_actions, np.nan, np.float32)
+        values[self.outcomes[player]] = self.q[player]
+        if self._state is not None:
+            listed, index = self._state.outcomes(player)
+            if np.array_equal(listed, self.outcomes[player]):  # a learned model has outcomes of its own
+                values[index >= 0] = self.q[player][index[index >= 0]]
+        return values
 
     def _root(self) -> policies.Root:
         return policies.Root(
@@ -344,6 +400,12 @@ class SearchResult:
             return int(self._outcome_policy(player, "visits", 0.0).argmax())
         return int(np.nanargmax(bounds))
 
+    def __str__(self) -> str:
+        return result_text.screen(self)
+
+    def __repr__(self) -> str:
+        return result_text.short(self)
+
     def _repr_html_(self) -> str:
         rows = []
         for player in self.acting:
@@ -366,10 +428,14 @@ def players(mask: int) -> tuple[int, ...]:
     return tuple(player for player in (0, 1) if mask >> player & 1)
 
 
-def played(joint: tuple[int, int]) -> Any:
+def played(joint: tuple[int, int]) -> ActionOrPair:
     """The action of the player who acts, or the pair where both do."""
-    actions = tuple(action for action in joint if action >= 0)
-    return actions if len(actions) == 2 else actions[0]
+    return joint if min(joint) >= 0 else max(joint)
+
+
+def action_by(player: int, actions: ActionOrPair) -> int:
+    """A player's part of what is played: of a pair its own, else the action, which is that of the one who acts."""
+    return actions[player] if isinstance(actions, tuple) else actions
 
 
 def most_visited(report: Report) -> tuple[int, int]:

@@ -19,6 +19,8 @@ from ramify.engine.result import Report, SearchResult, played
 from ramify.engine.source import LatentSource, RulesSource, Source
 from ramify.engine.trace import log_run, trace_simulations, wants_trace
 from ramify.games import Game, IllegalAction, State
+from ramify.games.notation import action_numbers
+from ramify.games.protocol import ActionLike
 
 NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
 NATIVE_SHARE = 256  # simulations of one search among many before the next has its turn
@@ -236,8 +238,11 @@ class Searcher:
         """As ``snapshot``, one for every search of the run in progress: those of ``run_many`` in order, else one."""
         return self._access.look(self._snapshots)
 
-    def advance(self, *actions: int) -> None:
-        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest."""
+    def advance(self, *actions: ActionLike | tuple[ActionLike, ...]) -> None:
+        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest.
+
+        They are given as to ``state.apply``: numbers or names, and a pair may be one tuple.
+        """
         with self._access.alone, self._access.graphs:
             search, root = self._search, self._root
             if search is None or root is None:
@@ -245,9 +250,9 @@ class Searcher:
             state = root.copy()
             state.apply(*actions)  # raises IllegalAction and leaves everything as it was
             joint = [-1, -1]
-            for player, action in zip(root.acting, actions, strict=True):
+            for player, action in zip(root.acting, action_numbers(root, actions), strict=True):
                 representatives, index = root.outcomes(player)  # the graph knows one action per outcome
-                joint[player] = int(representatives[index[int(action)]])
+                joint[player] = int(representatives[index[action]])
             search.cancel()
             self._root, self._searched = None, []  # should Ctrl-C come right after the call, all starts afresh
             try:

@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 _TORCH = ("Network", "RunConfig", "network_evaluator", "pretrained")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _TORCH:
-        from ramify.evaluators import network
+if not TYPE_CHECKING:
 
-        return getattr(network, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _TORCH:
+            from ramify.evaluators import network
+
+            return getattr(network, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

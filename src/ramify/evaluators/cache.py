@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ class Cached(Submitting):
         return self.hits / max(1, self.hits + self.misses)
 
     @property
-    def version(self) -> Any:
+    def version(self) -> Hashable:
         """That of the evaluator inside."""
         return version_of(self.inner)
 

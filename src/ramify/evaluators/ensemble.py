@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ class Ensemble(Submitting):
         self.weights = given / given.sum()
 
     @property
-    def version(self) -> Any:
+    def version(self) -> Hashable:
         """Those of the evaluators inside."""
         return tuple(version_of(inner) for inner in self.inners)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
@@ -64,7 +64,7 @@ class Runner(Protocol):
 
     version: int
 
-    def submit(self, observations: NDArray[np.float32]) -> Any:
+    def submit(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
         """A function that waits for the outputs and gives them."""
         ...
 
@@ -85,7 +85,7 @@ class CpuRunner:
         self._live = by_cells(live)
         self.version = 0
 
-    def submit(self, observations: NDArray[np.float32]) -> Any:
+    def submit(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
         live, buckets, threads = self._live, self._settings.buckets, self._settings.threads
         split = parts(len(observations), buckets) if buckets else shares(len(observations), threads)
         calls = [partial(run_rows, live, observations[part], buckets) for part in split]
@@ -176,10 +176,12 @@ class Network(Submitting):
         pinned = torch.zeros(arrays["observations"].shape, dtype=torch.float32, pin_memory=True)
         return {**arrays, "observations": pinned.numpy()}
 
-    def submit_raw(self, batch: Batch) -> Any:
+    def submit_raw(self, batch: Batch) -> Callable[[], tuple[NDArray[Any], NDArray[Any]]]:
         """On CUDA: a function that waits for logits and values and gives them without a copy, viewer first."""
         self._check(batch)
-        return self.runner.submit_raw(batch.observations)  # type: ignore[attr-defined]
+        waiting: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
+        waiting = self.runner.submit_raw(batch.observations)  # type: ignore[attr-defined]  # on CUDA
+        return waiting
 
     def _check(self, batch: Batch) -> None:
         if isinstance(self._master, GameNetwork):

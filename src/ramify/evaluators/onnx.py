@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from ramify.evaluators.outputs import (
 )
 from ramify.evaluators.pending import NETWORK_C_PUCT, Pending, Ready, Submitting
 from ramify.evaluators.threads import CallThreads
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 CALL_ROWS = 32  # of one call on a CPU: more rows at once are no faster there, for large networks and small ones
 Shape = tuple[int, ...]
@@ -98,7 +101,7 @@ class Onnx(Submitting):
             raise ValueError(f"a model needs one input and the outputs logits and values, not {names}")
         return session
 
-    def session(self, shape: Shape) -> Any:
+    def session(self, shape: Shape) -> InferenceSession:
         """The session for observations of this shape; made when first needed."""
         with self._lock:
             if shape in self._sessions:

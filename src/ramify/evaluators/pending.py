@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
 import numpy as np
@@ -76,9 +76,10 @@ def submit(evaluator: Evaluator, batch: Batch) -> Pending:
     return Ready(evaluator.evaluate(batch))
 
 
-def version_of(evaluator: Any) -> Any:
+def version_of(evaluator: object) -> Hashable:
     """Changes whenever the evaluator's weights do; None for one that has none."""
-    return getattr(evaluator, "version", None)
+    version: Hashable = getattr(evaluator, "version", None)
+    return version
 
 
 def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Literal
 
 import numpy as np
@@ -54,7 +55,7 @@ class Symmetries(Submitting):
         return len(self._swaps)
 
     @property
-    def version(self) -> Any:
+    def version(self) -> Hashable:
         """That of the evaluator inside."""
         return version_of(self.inner)
 

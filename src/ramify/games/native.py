@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ramify import _core
 
-_attributes: dict[tuple[str, str], Callable[[_core.State], Any]] = {}
+_attributes: dict[tuple[str, str], Callable[[_core.State], object]] = {}
+F = TypeVar("F", bound=Callable[[_core.State], object])
 
 
-def state_attribute(game: str, name: str) -> Callable[[Callable[[_core.State], Any]], Callable[[_core.State], Any]]:
+def state_attribute(game: str, name: str) -> Callable[[F], F]:
     """Decorator: ``state.NAME`` of a native game is computed by this function."""
 
-    def add(function: Callable[[_core.State], Any]) -> Callable[[_core.State], Any]:
+    def add(function: F) -> F:
         _attributes[game, name] = function
         return function
 

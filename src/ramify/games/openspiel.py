@@ -166,7 +166,7 @@ class OpenSpielGame(PythonGame):
         for number, given in enumerate(actions, 1):
             turn = given if isinstance(given, list | tuple) else [given]
             try:
-                state.apply(*(_action(state, action, place) for place, action in enumerate(turn)))
+                state.apply(*turn)
             except IllegalAction as error:
                 raise InvalidInput(f"{self.name}: turn {number} of actions cannot be played: {error}") from error
         return state
@@ -178,11 +178,6 @@ class OpenSpielGame(PythonGame):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load, (self._short_name, self.params)
-
-
-def _action(state: PythonState, given: Any, place: int) -> Any:
-    """The number of an action that may be given by its name."""
-    return state.action(given, state.acting[place]) if isinstance(given, str) and place < len(state.acting) else given
 
 
 def load(short_name: str, params: dict[str, Any]) -> OpenSpielGame:

@@ -8,6 +8,8 @@ from typing import Any, Protocol, SupportsIndex, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+ActionLike = SupportsIndex | str  # an action as users give it: its number, or its name
+
 
 class Symmetry(Protocol):
     """A map of the game onto itself, as permutations."""
@@ -42,7 +44,20 @@ class State(Protocol):
         ...
 
     @property
+    def current_player(self) -> int | None:
+        """The player who acts; None where both act or the game is over."""
+        ...
+
+    @property
     def is_over(self) -> bool: ...
+    @property
+    def winner(self) -> int | None:
+        """Who has the higher returns in a finished game; None for a draw, and while the game is not over.
+
+        This holds in general-sum games too: the winner has more than the other player, however little that is.
+        """
+        ...
+
     @property
     def returns(self) -> NDArray[np.float32]:
         """Rewards so far, per player: float32[2]."""
@@ -57,12 +72,25 @@ class State(Protocol):
         """Ascending; by default of the only acting player."""
         ...
 
+    def legal_mask(self, player: int | None = None) -> NDArray[np.bool_]:
+        """bool[num_actions]: True where ``legal_actions`` has the action."""
+        ...
+
     def outcomes(self, player: int | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """(actions, index): one action per outcome, and for every action its outcome or -1."""
         ...
 
-    def apply(self, *actions: SupportsIndex) -> NDArray[np.float32]:
-        """Play one action per acting player, in player order, in place; returns the rewards."""
+    def apply(self, *actions: ActionLike | tuple[ActionLike, ...]) -> NDArray[np.float32]:
+        """Play one action per acting player, in player order, in place; returns the rewards.
+
+        An action is a number or a name: ``apply(12)``, ``apply("c3")``, ``apply("UP", "LEFT")`` where both act. A pair
+        may be one tuple, as in ``apply(result.best_action)``. What cannot be played raises IllegalAction and changes
+        nothing.
+        """
+        ...
+
+    def after(self, *actions: ActionLike | tuple[ActionLike, ...]) -> State:
+        """A copy with these actions applied, given as to ``apply``."""
         ...
 
     def observation(self, player: int | None = None) -> NDArray[np.float32]: ...

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify._core import IllegalAction, InvalidInput
+from ramify._core import SAME_RETURNS, IllegalAction, InvalidInput
+from ramify.base.hints import did_you_mean
 from ramify.games.broken import BrokenGame
+from ramify.games.protocol import ActionLike
 
 if TYPE_CHECKING:
     from ramify.games.python_game import PythonGame
@@ -71,9 +73,22 @@ class PythonState:
         return self._acting
 
     @property
+    def current_player(self) -> int | None:
+        """The player who acts; None where both act or the game is over."""
+        return self.acting[0] if len(self.acting) == 1 else None
+
+    @property
     def is_over(self) -> bool:
         """Whether nobody acts any more."""
         return not self.acting
+
+    @property
+    def winner(self) -> int | None:
+        """Who has the higher returns in a finished game; None for a draw, and while the game is not over."""
+        lead = float(self._returns[0]) - float(self._returns[1])
+        if self.acting or abs(lead) <= SAME_RETURNS:
+            return None
+        return 0 if lead > 0 else 1
 
     @property
     def returns(self) -> Floats:
@@ -116,6 +131,12 @@ class PythonState:
         """int32, ascending; empty for a player who does not act."""
         return self._legal_actions(self._player(player)).copy()
 
+    def legal_mask(self, player: int | None = None) -> NDArray[np.bool_]:
+        """bool[num_actions]: True where ``legal_actions`` has the action."""
+        mask = np.zeros(self._game.num_actions, dtype=np.bool_)
+        mask[self._legal_actions(self._player(player))] = True
+        return mask
+
     def outcomes(self, player: int | None = None) -> tuple[Integers, Integers]:
         """(actions, index): one action per outcome, and for every action its outcome or -1."""
         player = self._player(player)
@@ -130,8 +151,11 @@ class PythonState:
             index[group] = outcome
         return np.array([group[0] for group in groups], dtype=np.int32), index
 
-    def apply(self, *actions: SupportsIndex) -> Floats:
-        """Play one action per acting player, in player order, in place; returns the rewards, float32[2]."""
+    def apply(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Floats:
+        """Play one action per acting player, as a number or by its name, in place; returns the rewards, float32[2].
+
+        A pair may be one tuple, as in ``state.apply(result.best_action)``.
+        """
         checked = self._checked_actions(actions)
         result = self._game.apply(self._position, *checked)
         if not isinstance(result, tuple) or len(result) != 2:
@@ -140,6 +164,12 @@ class PythonState:
         self._move_to(position)
         self._returns = self._returns + rewards
         return rewards
+
+    def after(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Self:
+        """A copy with these actions applied, given as to ``apply``."""
+        state = self.copy()
+        state.apply(*actions)
+        return state
 
     def observation(self, player: int | None = None) -> Floats:
         """float32 of game.observation_shape, as `player` sees it."""
@@ -162,10 +192,11 @@ class PythonState:
     def action(self, name: str, player: int | None = None) -> int:
         """The legal action of that name."""
         player = self._player(player)
-        for action in self._legal_actions(player).tolist():
-            if self._name(player, action) == name:
-                return int(action)
-        raise IllegalAction(f"'{name}' names no legal action of player {player} {self._where(player)}")
+        names = {self._name(player, action): int(action) for action in reversed(self._legal_actions(player).tolist())}
+        if name not in names:
+            hint = did_you_mean(name, names, "; ")
+            raise IllegalAction(f"'{name}' names no legal action of player {player}{hint} {self._where(player)}")
+        return names[name]
 
     def transform(self, symmetry: int) -> Self:
         """The image under game.symmetries[symmetry]."""
@@ -242,8 +273,10 @@ class PythonState:
             self._blame("legal_actions", f"gave {wrong}, but actions go from 0 to {count - 1}")
         return np.array(actions, dtype=np.int32)
 
-    def _checked_actions(self, given: tuple[SupportsIndex, ...]) -> list[int]:
-        actions = [_whole(item, self._game.num_actions) for item in given]
+    def _checked_actions(self, given: tuple[ActionLike | tuple[ActionLike, ...], ...]) -> list[int]:
+        if len(given) == 1 and isinstance(given[0], tuple):
+            given = given[0]
+        actions = [self._read(item, place) for place, item in enumerate(given)]
         acting = self.acting
         if not acting:
             raise IllegalAction(f"the game is over; no action can be applied to\n{self}")
@@ -256,6 +289,13 @@ class PythonState:
             if action not in self._legal_actions(player):
                 raise IllegalAction(f"action {action} is not legal for player {player} {self._where(player)}")
         return actions
+
+    def _read(self, item: Any, place: int) -> int:
+        """The action given for the acting player at that place, as a number."""
+        if not isinstance(item, str):
+            return _whole(item, self._game.num_actions)
+        # Too many actions are refused later, with how many there should be.
+        return self.action(item, self.acting[place]) if place < len(self.acting) else -1
 
     def _where(self, player: int) -> str:
         legal = self._legal_actions(player).tolist()
@@ -298,5 +338,5 @@ def _whole(item: SupportsIndex, num_actions: int) -> int:
     except TypeError:
         number = 2**31
     if isinstance(item, bool) or not -(2**31) <= number < 2**31:
-        raise IllegalAction(f"an action is a whole number from 0 to {num_actions - 1}, not {item!r}")
+        raise IllegalAction(f"an action is a whole number from 0 to {num_actions - 1} or a name, not {item!r}")
     return number

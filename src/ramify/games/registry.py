@@ -30,7 +30,7 @@ def checked_game(game: Any, who: str) -> Game:
 def register(name: F) -> F: ...
 @overload
 def register(name: str | None = None) -> Callable[[F], F]: ...
-def register(name: str | Factory | None = None) -> Any:
+def register(name: str | F | None = None) -> F | Callable[[F], F]:
     """Class decorator: make a game written in Python available as ``make(name, ...)``.
 
     ``@register`` alone takes the name from the class. Registering a name again replaces the game, as happens

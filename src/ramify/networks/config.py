@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator
 
 from ramify.base.settings import Settings
+
+if TYPE_CHECKING:
+    from ramify.networks.modules import GameNetwork
+
+Builder: TypeAlias = "Callable[..., GameNetwork]"  # of a config and a Spec
 
 Head = Literal["wdl", "score", "value_error", "ownership"]
 Activation = Literal["relu", "mish", "silu"]
@@ -88,14 +93,14 @@ class Registry:
     _entries: ClassVar[dict[str, tuple[type[NetworkConfig], Callable[..., Any]]]] = {}
 
     @classmethod
-    def add(cls, config: type[NetworkConfig], builder: Callable[..., Any]) -> None:
+    def add(cls, config: type[NetworkConfig], builder: Builder) -> None:
         kind = config.model_fields["kind"].default
         if not isinstance(kind, str):
             raise TypeError(f"{config.__name__}.kind needs a default: the name of the kind")
         cls._entries[kind] = (config, builder)
 
     @classmethod
-    def get(cls, kind: str) -> tuple[type[NetworkConfig], Callable[..., Any]]:
+    def get(cls, kind: str) -> tuple[type[NetworkConfig], Builder]:
         if kind not in cls._entries:
             raise ValueError(f"there is no kind of network {kind!r}; there are {', '.join(sorted(cls._entries))}")
         return cls._entries[kind]

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ramify.base.settings import Settings
 from ramify.engine import SearchConfig, Searcher
+from ramify.engine.result import action_by
 from ramify.games import make
 from ramify.hex import evaluator_for
 from ramify.protocols.clock import Clock
@@ -181,7 +182,7 @@ class HtpEngine:
         found = self._search(colour, seconds)
         if self._may_swap(colour) and found.expected() < 0:
             return "swap-pieces"
-        return cell_name(found.view.cell(found.result.action()), self.stones.size)
+        return cell_name(found.view.cell(action_by(found.player, found.result.best_action)), self.stones.size)
 
     def _moves_left(self) -> int:
         """A guess at how many moves of one player are still to come."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ramify.engine import SearchResult
+from ramify.engine.result import action_by
 from ramify.protocols.stones import COLOURS, Stones, View, cell_name
 
 ROWS = 10  # moves of the table
@@ -48,7 +49,8 @@ class Analysis:
     def line(self) -> list[str]:
         """The most visited continuation."""
         size = self.view.state.game.params["size"]
-        return [cell_name(self.view.cell(action), size) for action in self.result.principal_variation]
+        line = [action_by(self.player, action) for action in self.result.principal_variation]
+        return [cell_name(self.view.cell(action), size) for action in line]
 
 
 def percent(value: float) -> str:

@@ -23,7 +23,7 @@ from ramify.engine.batch import (
     split,
 )
 from ramify.engine.config import SearchConfig
-from ramify.engine.result import SearchResult
+from ramify.engine.result import SearchResult, action_by
 from ramify.evaluators.outputs import exchanged
 from ramify.games import Game
 from ramify.games.registry import checked_game
@@ -225,8 +225,8 @@ class SelfPlay:
         )
         rng = np.random.default_rng((self.seed, number, move))
         chosen = result.action(temperature, rng, self.play.acting)
-        first, second = chosen if len(result.acting) == 2 else (chosen, chosen)
-        self._pool.answer(place, first if 0 in result.acting else -1, second if 1 in result.acting else -1)
+        first, second = (action_by(player, chosen) if player in result.acting else -1 for player in (0, 1))
+        self._pool.answer(place, first, second)
 
     def _evaluate(self, batch: Batch, rows: int) -> Rows:
         start = time.perf_counter()

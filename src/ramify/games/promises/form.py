@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ramify._core import SAME_RETURNS
 from ramify.games.promises.base import Seen, Stage, Visit, promise, short
 from ramify.games.protocol import Game, Symmetry
 
@@ -64,6 +65,8 @@ def acting(visit: Visit) -> Seen:
         yield "acting is (0, 1), but game.simultaneous is False"
     elif visit.state.is_over != (now == ()):
         yield f"acting is {now} and is_over is {visit.state.is_over}"
+    elif visit.state.current_player != (now[0] if len(now) == 1 else None):
+        yield f"acting is {now} and current_player is {visit.state.current_player!r}"
 
 
 @promise("legal actions", Stage.FORM)
@@ -83,6 +86,17 @@ def legal_actions(visit: Visit) -> Seen:
         player = visit.state.acting[0]
         if not np.array_equal(visit.state.legal_actions(), visit.state.legal_actions(player)):
             yield f"legal_actions() is not legal_actions({player}), though only player {player} acts"
+    yield from _masks(visit)
+
+
+def _masks(visit: Visit) -> Seen:
+    """Whether legal_mask says the same as legal_actions."""
+    for player in (0, 1, *([None] if len(visit.state.acting) == 1 else [])):
+        mask, given = visit.state.legal_mask(player), "" if player is None else player
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (visit.game.num_actions,):
+            yield f"legal_mask({given}) is {short(mask)}, no bool[num_actions]"
+        elif not np.array_equal(np.flatnonzero(mask), visit.state.legal_actions(player)):
+            yield f"legal_mask({given}) is True at {short(np.flatnonzero(mask))}, which legal_actions({given}) is not"
 
 
 @promise("observation", Stage.FORM)
@@ -114,6 +128,15 @@ def text(visit: Visit) -> Seen:
 def start_returns(visit: Visit) -> Seen:
     if not visit.history and visit.state.returns.tolist() != [0.0, 0.0]:
         yield f"returns of the first position is {visit.state.returns.tolist()}"
+
+
+@promise("rewards", Stage.FORM)
+def winner(visit: Visit) -> Seen:
+    lead = float(visit.state.returns[0]) - float(visit.state.returns[1])
+    wanted = None if visit.state.acting or abs(lead) <= SAME_RETURNS else int(lead < 0)
+    if visit.state.winner != wanted:
+        over = "and the game is not over" if visit.state.acting else f"with returns {visit.state.returns.tolist()}"
+        yield f"winner is {visit.state.winner!r} {over}"
 
 
 def rewards(before: Any, given: Any, after: Any) -> Seen:

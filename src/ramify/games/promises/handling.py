@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ramify._core import IllegalAction
 from ramify.games.promises.base import (
@@ -14,6 +16,7 @@ from ramify.games.promises.base import (
     Seen,
     Stage,
     Visit,
+    ask,
     difference,
     facts,
     play,
@@ -21,6 +24,7 @@ from ramify.games.promises.base import (
     short,
 )
 from ramify.games.protocol import State
+from ramify.games.report import Turn
 
 
 @promise("copies", Stage.HANDLING)
@@ -42,18 +46,32 @@ def copies(visit: Visit) -> Seen:
         if changed := difference(before, facts(copy)):
             yield f"for a copy before and after applying {turn} to its original, {changed}"
             return
+        if seen := _next_state(state, turn, before, facts(original)):
+            yield seen
+            return
     yield from _given_arrays(state.copy(), before)
+
+
+def _next_state(state: State, turn: Turn, before: Facts, applied: Facts) -> str | None:
+    """What is wrong with after(...): a copy with the turn applied, and the state as it was."""
+    given = ", ".join(map(str, turn))
+    if changed := difference(applied, facts(ask("playing", state.after, *turn))):
+        return f"of a copy with {turn} applied and after({given}) {changed}"
+    if changed := difference(before, facts(state)):
+        return f"before and after the call after({given}), {changed}"
+    return None
 
 
 def _given_arrays(state: State, before: Facts) -> Seen:
     """Whether writing into an array that a state gave out changes the state."""
-    arrays = {"returns": state.returns}
+    arrays: dict[str, NDArray[Any]] = {"returns": state.returns}
     for player in (0, 1):
         arrays[f"observation({player})"] = state.observation(player)
-        arrays[f"legal_actions({player})"] = state.legal_actions(player)  # type: ignore[assignment]
+        arrays[f"legal_actions({player})"] = state.legal_actions(player)
+        arrays[f"legal_mask({player})"] = state.legal_mask(player)
     for name, array in arrays.items():
         if array.flags.writeable:
-            array[...] = 77
+            array[...] = 77  # True in a mask
             if changed := difference(before, facts(state)):
                 yield f"before and after writing into the array that {name} gave, {changed}"
                 return
@@ -62,20 +80,21 @@ def _given_arrays(state: State, before: Facts) -> Seen:
 @promise("illegal actions", Stage.HANDLING)
 def illegal_actions(visit: Visit) -> Seen:
     before = facts(visit.state)
-    for actions in _unplayable(visit):
+    calls = (("apply", visit.state.apply), ("after", visit.state.after))
+    for actions, (name, call) in product(_unplayable(visit), calls):
         given = ", ".join(map(repr, actions))
         try:
-            visit.state.apply(*actions)
+            call(*actions)
         except IllegalAction:
             pass
         except Exception as error:
-            yield f"apply({given}) raised {type(error).__name__}: {error}"
+            yield f"{name}({given}) raised {type(error).__name__}: {error}"
             return
         else:
-            yield f"apply({given}) raised nothing"
+            yield f"{name}({given}) raised nothing"
             return
         if changed := difference(before, facts(visit.state)):
-            yield f"before and after apply({given}) was refused, {changed}"
+            yield f"before and after {name}({given}) was refused, {changed}"
             return
 
 
@@ -90,7 +109,7 @@ def _unplayable(visit: Visit) -> Iterator[tuple[Any, ...]]:
     for place, player in enumerate(state.acting):
         outside = np.setdiff1d(np.arange(count), state.legal_actions(player))
         some = [int(action) for action in visit.rng.permutation(outside)[:3]]
-        for bad in [*some, -1, count, 2**40, 0.5, "no action", None]:
+        for bad in [*some, -1, count, 2**40, 0.5, None]:
             yield (*good[:place], bad, *good[place + 1 :])
 
 

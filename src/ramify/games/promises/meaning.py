@@ -47,6 +47,28 @@ def names(visit: Visit) -> Seen:
             return
         with suppress(IllegalAction):
             yield f"action('no such name', {player}) gave {state.action('no such name', player)!r}"
+    if not state.is_over:
+        yield from _played_by_name(visit)
+
+
+def _played_by_name(visit: Visit) -> Seen:
+    """Whether apply takes names for numbers, and refuses what names nothing."""
+    state = visit.state
+    turn = some_turn(state, np.random.default_rng(visit.seed))  # leaves what other checks draw as it is
+    called = [state.action_name(action, player) for action, player in zip(turn, state.acting, strict=True)]
+    by_number, by_name = state.copy(), state.copy()
+    play(by_number, turn)
+    by_name.apply(*called)
+    if changed := difference(facts(by_number), facts(by_name)):
+        yield f"after apply({', '.join(map(str, turn))}) and apply({', '.join(map(repr, called))}) {changed}"
+        return
+    unnamed, given = state.copy(), [*called[:-1], "no such name"]
+    with suppress(IllegalAction):
+        unnamed.apply(*given)
+        yield f"apply({', '.join(map(repr, given))}) raised nothing"
+        return
+    if changed := difference(facts(state), facts(unnamed)):
+        yield f"before and after apply({', '.join(map(repr, given))}) was refused, {changed}"
 
 
 @promise("outcomes", Stage.MEANING)

@@ -1,0 +1,154 @@
+"""What a search found as text: for ``print(result)``, and the lines of play that ``ramify analyze`` shows too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ramify._core import SAME_RETURNS
+
+if TYPE_CHECKING:
+    from ramify.engine.result import ActionOrPair, SearchResult
+    from ramify.games import State
+
+WIDTH = 80  # columns of a terminal, and with ROWS also its 24 lines
+ROWS = {1: 15, 2: 7}  # actions shown of each player, by the number of players who act
+NAME = 14  # characters of an action's name
+LINE = 6  # actions of a continuation
+
+
+def short(result: SearchResult) -> str:
+    """One line: what to play, the values, and what they cost."""
+    proven = ", proven" if result.proven is not None else ""
+    return f"<SearchResult: {'/'.join(_best_names(result))}, value {_values(result)}{proven}, {_cost(result)}>"
+
+
+def screen(result: SearchResult) -> str:
+    """Who acts, what to play, and a table of each acting player's best actions: at most 80 columns and 24 lines."""
+    game = "" if result._state is None else f"{result._state.game.name}, "
+    both = len(result.acting) == 2
+    who = "both players act" if both else f"player {result.acting[0]} acts"
+    best = f"best action{'s' if both else ''} {' and '.join(_best_names(result))}"
+    lines = [f"{game}{who}; {best}", f"value {_values(result)} after {_cost(result)}"]
+    if result.proven is not None:
+        lines.append(f"proven: {_proven(result)}")
+    for player in result.acting:
+        lines += _table(result, player, f"player {player}" if both else "action")
+    return "\n".join(line[:WIDTH].rstrip() for line in lines)
+
+
+def ranking(result: SearchResult, player: int) -> list[int]:
+    """Outcomes of a player, the best first: what result.best_action plays, then by visits."""
+    visits = result.visits.sum(axis=1 - player)
+    order = np.lexsort((-np.arange(len(visits)), result.priors[player], result.q[player], visits))[::-1]
+    best = result.best_action
+    action = best[player] if isinstance(best, tuple) else best
+    return sorted(map(int, order), key=lambda i: int(result.outcomes[player][i]) != action)
+
+
+def continuation(state: State, result: SearchResult, player: int, outcome: int) -> list[str]:
+    """The most visited way on after one outcome of one player, as names; that outcome's own turn comes first."""
+    if not result.visits.take(outcome, axis=player).any():
+        return []
+    both = [outcome, outcome]
+    both[1 - player] = int(result.visits.take(outcome, axis=player).argmax())
+    first = [int(result.outcomes[p][both[p]]) for p in result.acting]
+    return line_names(state, result.variation(*first, length=LINE))
+
+
+def line_names(state: State, line: Sequence[ActionOrPair]) -> list[str]:
+    """Actions by name, played one after another; those of one turn are joined by '/'."""
+    names, walk = [], state.copy()
+    for turn in line:
+        actions = turn if isinstance(turn, tuple) else (turn,)
+        names.append("/".join(walk.action_name(a, p) for a, p in zip(actions, walk.acting, strict=True)))
+        walk.apply(*actions)
+    return names
+
+
+def _table(result: SearchResult, player: int, title: str) -> Iterator[str]:
+    visits = result.visits.sum(axis=1 - player)
+    order = ranking(result, player)
+    shown = order[: ROWS[len(result.acting)]]
+    names = [_name(result, int(result.outcomes[player][i]), player) for i in shown]
+    width = max(map(len, [title, *names]))
+    yield f"{title:<{width}}   visits   share    value  prior  continuation"
+    for i, name in zip(shown, names, strict=True):
+        share = visits[i] / max(int(visits.sum()), 1)
+        value, prior = _value(result, player, i), result.priors[player][i]
+        row = f"{name:<{width}}{visits[i]:>9,}{share:>8.1%}{value:>9}{prior:>7.3f}  "
+        yield row + _fitting(_way_on(result, player, i, best=i == order[0]), WIDTH - len(row))
+    if hidden := len(order) - len(shown):
+        yield f"and {hidden} more"
+
+
+def _value(result: SearchResult, player: int, outcome: int) -> str:
+    """What an outcome is worth to its player: proven, or found; nothing where nobody has looked."""
+    value = result.q[player][outcome] if result.visits.take(outcome, axis=player).any() else None
+    if result.proof is not None and len(result.acting) == 1 and result.proof.plies.ravel()[outcome] >= 0:
+        value = result.proof.edges[0, player].ravel()[outcome]
+    return "" if value is None else f"{value:+.3f}"
+
+
+def _way_on(result: SearchResult, player: int, outcome: int, *, best: bool) -> list[str]:
+    """What follows an outcome; of the best one only the principal variation once the graph is gone."""
+    state = result._state
+    if state is None:
+        return []
+    # A learned model may go on where the rules cannot, and a searcher that has moved on has no graph to look at.
+    with suppress(ValueError, RuntimeError):
+        names = continuation(state, result, player, outcome)
+        return names if len(result.acting) == 2 else names[1:]
+    with suppress(ValueError, RuntimeError):
+        if best and len(result.acting) == 1:
+            return line_names(state, result.principal_variation[:LINE])[1:]
+    return []
+
+
+def _fitting(names: Sequence[str], width: int) -> str:
+    """As many of these names as there is room for."""
+    text = ""
+    for name in names:
+        longer = f"{text} {_clipped(name)}".strip()
+        if len(longer) > width:
+            break
+        text = longer
+    return text
+
+
+def _clipped(name: str) -> str:
+    name = " ".join(name.split())
+    return name if len(name) <= NAME else name[: NAME - 3] + "..."
+
+
+def _name(result: SearchResult, action: int, player: int) -> str:
+    return str(action) if result._state is None else _clipped(result._state.action_name(action, player))
+
+
+def _best_names(result: SearchResult) -> list[str]:
+    best = result.best_action
+    actions = best if isinstance(best, tuple) else (best,)
+    return [_name(result, action, player) for action, player in zip(actions, result.acting, strict=True)]
+
+
+def _values(result: SearchResult) -> str:
+    return f"{result.value[0]:+.3f} {result.value[1]:+.3f}"
+
+
+def _cost(result: SearchResult) -> str:
+    stats = result.stats
+    early = ", stopped early" if stats.get("interrupted") or stats.get("stopped") else ""
+    seconds = f" in {stats['seconds']:.2f} s" if "seconds" in stats else ""
+    count = int(stats.get("simulations", result.visits.sum() + 1))
+    return f"{count:,} simulation{'' if count == 1 else 's'}{seconds}{early}"
+
+
+def _proven(result: SearchResult) -> str:
+    """The returns of a decided game, and whom they make the winner."""
+    assert result.proven is not None
+    first, second = (float(returns) for returns in result.proven)
+    ends = "a draw" if abs(first - second) <= SAME_RETURNS else f"player {int(first < second)} wins"
+    return f"{ends}, returns {first:+g} {second:+g}"
