@@ -41,7 +41,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a match: games wanted, games done, how many of these were found and not played, and the time so far."""
+    """Progress of a match: games wanted, games done, how many of these were found and not played, and the time."""
 
     wanted: int
     done: int
