@@ -14,7 +14,7 @@ import pytest
 import ramify as rf
 from ramify import _core
 from ramify.cli import doctor, main, watch
-from ramify.cli.common import parse_settings, print_position
+from ramify.cli.common import parse_settings
 
 
 def test_the_installed_command_answers() -> None:
@@ -224,7 +224,7 @@ def test_watch_players_keep_what_they_found() -> None:
     game = rf.make("tictactoe")
     state, players = game.initial_state(), [watch.Player(game, number, 300, number) for number in (0, 1)]
     choices: list[watch.Choice] = []
-    turns = watch.play(state, players, lambda _, so_far: choices.append(so_far[-1]))
+    turns = watch.play(state, players, lambda _before, _state, so_far: choices.append(so_far[-1]))
     assert state.is_over
     assert turns == len(choices)
     assert [choice.kept for choice in choices[:2]] == [0, 0]  # nothing searched yet
@@ -242,57 +242,6 @@ def test_chances_rise_from_the_worst_to_the_best() -> None:
     assert watch.chances([-1.0, 0.1, 1.0]) == "expects +1.00 ▁▅█"
     assert watch.chances([4.0, 0.1, -4.0]) == "expects -4.00 █▅▁"
     assert len(watch.chances([0.0] * 99)) == len("expects +0.00 ") + watch.HISTORY
-
-
-def test_stones_are_coloured_and_column_letters_are_not() -> None:
-    painted = watch.colour("  a b x o\n1 x . o X\nO has won")
-    styled = [(painted.plain[span.start : span.end], span.style) for span in painted.spans if span.style]
-    stones = [pair for pair in styled if pair[1] in watch.STYLES]
-    assert stones == [
-        ("x", watch.STYLES[0]),
-        ("o", watch.STYLES[1]),
-        ("X", watch.STYLES[0]),
-        ("O", watch.STYLES[1]),
-    ]
-    assert painted.plain == "  a b x o\n1 x . o X\nO has won\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "params"),
-    [
-        ("pyrat", {}),
-        ("pyrat", {"width": 64, "height": 3, "cheese": 4}),
-        ("hex", {"size": 19}),
-        ("chess", {}),
-        ("connect_four", {}),
-    ],
-)
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_boards_are_cut_off_and_not_wrapped(name: str, params: dict, width: int) -> None:
-    from io import StringIO
-
-    from rich.console import Console
-
-    state = rf.make(name, **params).initial_state(0)
-    lines = str(state).splitlines()
-    players = [watch.Player(state.game, number, 5, number) for number in (0, 1)]
-
-    def shown(show, **settings) -> list[str]:
-        console = Console(file=StringIO(), width=width, color_system=None, **settings)
-        show(console)
-        return [line.rstrip() for line in console.file.getvalue().splitlines()]
-
-    whole = shown(lambda console: print_position(console, watch.colour(str(state))))
-    assert whole[: len(lines)] == [line.rstrip() for line in lines]  # a file or a pipe
-    note = f"(cut off: {max(map(len, lines))} columns wide, and the terminal has {width})"
-    for show in (
-        lambda console: print_position(console, watch.colour(str(state))),
-        lambda console: console.print(watch.screen(state, players, [], width)),
-    ):
-        seen = shown(show, force_terminal=True)
-        for line, wanted in zip(seen, lines, strict=False):
-            assert line.startswith(wanted[:width].rstrip())
-        assert (note in seen) == (max(map(len, lines)) > width)
 
 
 def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def test_the_table_shows_the_position_and_the_statistics() -> None:
     assert result.stats["transpositions"] > 0
     facts = f"{result.stats['nodes']:,} nodes, {result.stats['transpositions']:,} transpositions"
     assert f"{facts}, depth {result.stats['max_depth']}," in shown.stdout
-    assert "and 22 more; --top 25 shows all" in shown.stdout
+    assert "22 more; use --top 25 to show all" in shown.stdout
     assert len(re.findall(r"^\d+ +[a-e]\d ", shown.stdout, flags=re.MULTILINE)) == 3
 
 
@@ -141,8 +141,8 @@ def test_where_both_act_there_is_a_table_each_and_one_for_both() -> None:
         for row in data["players"][player]["actions"]:
             assert row["continuation"][0].split("/")[player] == row["name"]
     shown = run("pyrat", *TINY, "--actions", "RIGHT STAY", "--simulations", "600").stdout
-    assert "player 0 acts at once with the other" in shown
-    assert "player 1 acts at once with the other" in shown
+    assert "player 0 to act, together with the other player" in shown
+    assert "player 1 to act, together with the other player" in shown
     block = shown.partition("player 0 down, player 1 across\n")[2].partition("\n\n")[0].splitlines()
     assert block[0].split() == data["joint_actions"][1]
     cells = [int(cell.replace(",", "")) for row in block[1:] for cell in row.split()[1:]]

@@ -41,6 +41,25 @@ def test_a_match_is_shown_kept_and_not_played_again(run) -> None:
     assert sorted(again["crosstable"].items()) == sorted(first["crosstable"].items())
 
 
+def test_tables_have_short_names_and_json_has_whole_texts(run) -> None:
+    common = "evaluator=uniform,temperature_moves=3,c_puct=1.5"
+    players = [
+        f"search:name=strong,simulations=40,{common}",
+        f"search:simulations=2,{common}",
+        f"search:simulations=4,{common}",
+    ]
+    options = ["--game", "tictactoe", "--games", "2", "--anchor", "strong"]
+    code, out, _ = run("tournament", *players, *options)
+    assert code == 0
+    assert "temperature_moves" not in out
+    assert all(text in out for text in ("strong", "search:simulations=2 ", "search:simulations=4 "))
+    found = json.loads(run("tournament", *players, *options, "--json")[1])
+    assert found["found"] == 6
+    rows = {row["player"]: row for row in found["players"]}
+    assert set(rows) == {read_player(text).label for text in players}
+    assert [row["elo"] for row in rows.values() if row["name"] == "strong"] == [0.0]
+
+
 def test_a_tournament_and_the_ratings_of_its_store_agree(run) -> None:
     third = "search:simulations=8"
     command = ["tournament", WEAK, third, STRONG, "--game", "tictactoe", "--games", "6", "--store", "t.db"]
@@ -170,7 +189,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130
-    assert "kept; the same command goes on" in err
+    assert "Run the same command again to resume." in err
     stopped = json.loads(out)
     assert not stopped["complete"]
     assert stopped["played"] == saved(tmp_path / "ramify.db") >= 3

@@ -66,16 +66,16 @@ def stones(lines: list[str]) -> list[tuple[int, int]]:
 
 
 def test_a_game_of_hex_with_every_command(tmp_path: Path) -> None:
-    typed = "help\nz9\nb2\nhint\nheat\nmoves\nboard\nundo\nb2\nsave {}\nnew\nsave\nsave /no/where\nquit\n"
+    typed = "help\nz9\nb2\nhint\nheat\nmoves\nboard\nundo\nb2\nsave {}\nnew\nsave\nsave /no/where.json\nquit\n"
     typed = typed.format(tmp_path / "game.json")
     lines = piped("hex", "--size", "4", "--simulations", "60", typed=typed)
     text = "\n".join(lines)
     assert "You are x (player 0), against a search guided by random games" in lines[0]
-    assert "'z9' is no legal move here" in text
+    assert "'z9' is not a legal move here" in text
     assert stones(lines) == [(0, 0), (1, 1), (1, 1), (0, 0), (1, 1), (0, 0)]
-    assert lines[-1].endswith("Good bye.")
-    assert "cannot write /no/where" in text
-    assert "save FILE" in text
+    assert lines[-1].endswith("Goodbye.")
+    assert "Cannot write /no/where.json" in text
+    assert "a file name that ends in .json, .sgf or .svg" in text
     assert "\x1b" not in text
     saved = json.loads((tmp_path / "game.json").read_text())
     assert saved["actions"][0] == "b2"
@@ -93,16 +93,110 @@ def test_a_whole_game_is_played_to_its_end_and_on() -> None:
     lines = piped("hex", "--set", "size=3", "--simulations", "500", "--side", "1", typed=typed)
     text = "\n".join(lines)
     assert "You lose (-1 to 1)" in text
-    assert "over> There are none: the game is over." in text
-    assert text.count("The game is over") >= 2
+    assert text.count("game over> The game is over.") >= 3
     assert stones(lines)[0] == (0, 0)
     assert stones(lines)[1] == (1, 0)  # the opponent starts
 
 
 def test_a_person_can_win(played) -> None:
     lines = played("hex", "--size", "3", "--actions", "a1 b1 a2 c1", "--simulations", "5", typed="a3\n")
-    assert "You win (1 to -1). 'new' starts another game." in lines
+    assert "You win (1 to -1). Type 'new' for another game." in lines
     assert stones(lines) == [(2, 2), (3, 2)]
+
+
+def test_moves_are_taken_in_any_case(played) -> None:
+    lines = played("hex", "--size", "4", "--simulations", "20", typed="B2\nMOVES\nQUIT\n")
+    assert stones(lines) == [(0, 0), (1, 1)]
+    assert "b2" not in next(line for line in lines if "a1" in line and "d4" in line)
+    assert lines[-1].endswith("Goodbye.")
+
+
+def test_chess_takes_san_and_uci(played) -> None:
+    pytest.importorskip("chess")
+    program = f"uci:command={sys.executable} {FAKE_UCI},depth=1"
+    lines = played("chess", "--against", program, typed="e4\nNf3\nf1C4\nO-O\nb5\nquit\n")
+    assert sum("Opponent: " in line for line in lines) == 4
+    assert "1  R N B Q . R K ." in lines
+    assert "your move> 'b5' is not a legal move here." in "\n".join(lines)
+
+
+def test_a_move_that_can_be_two_is_asked_about(played) -> None:
+    pytest.importorskip("chess")
+    position = "4k3/8/8/8/8/2p5/1P1B4/4K3 w - - 0 1"
+    lines = played("chess", "--state", position, "--simulations", "20", typed="BXC3\nquit\n")
+    assert "'BXC3' can mean" in "\n".join(lines)
+    assert not any("Opponent" in line for line in lines)
+
+
+def test_a_person_can_resign_and_change_their_mind(played, tmp_path: Path) -> None:
+    saved = tmp_path / "given_up.json"
+    typed = f"b2\nresign\nresign\nmoves\nhint\nb3\nsave {saved}\nundo\nmoves\nquit\n"
+    lines = played("hex", "--size", "4", "--simulations", "20", typed=typed)
+    text = "\n".join(lines)
+    assert "You resign, and the opponent wins." in text
+    assert "game over> The game is already over." in text
+    assert text.count("game over> The game is over.") == 3
+    content = json.loads(saved.read_text())
+    assert (content["result"], content["resigned"], content["over"]) == ("0-1", 0, False)
+    assert lines[-1].startswith("your move> ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "move", "extension"),
+    [
+        (["hex", "--size", "4"], "b2", "json"),
+        (["hex", "--size", "4", "--set", "swap=true", "--side", "1"], "swap", "sgf"),
+        (["chess"], "e2e4", "json"),
+        (["chess", "--state", "4k3/P7/8/8/8/8/8/4K3 w - - 0 1"], "a8=R", "pgn"),
+        (["connect_four"], "d", "json"),
+        (["pyrat", "--set", "preset=tiny"], "UP", "json"),
+        (["goofspiel"], "3", "json"),
+    ],
+)
+def test_a_saved_game_is_loaded_and_goes_on(played, tmp_path: Path, arguments, move: str, extension: str) -> None:
+    file = tmp_path / f"game.{extension}"
+    limits = ["--simulations", "20"]
+    before = played(*arguments, *limits, typed=f"{move}\nsave {file}\nboard\nquit\n")
+    assert f"your move> Saved to {file}." in before
+    side = ["--side", "1"] if extension == "sgf" else []
+    after = played("--load", str(file), *side, *limits, typed="undo\nboard\nquit\n")
+    shown = "\n".join(before).rpartition(f"Saved to {file}.\n")[2].partition("\n\n")[0].removeprefix("your move> ")
+    assert shown in "\n".join(after).partition("your move> ")[0]
+    assert "You have not made a move yet." not in "\n".join(after)
+
+
+def test_a_picture_of_the_position_is_saved(played, tmp_path: Path) -> None:
+    played("hex", "--size", "3", "--simulations", "20", typed=f"save {tmp_path / 'x.svg'}\nsave {tmp_path / 'x.pgn'}\n")
+    assert (tmp_path / "x.svg").read_text() == rf.make("hex", size=3).initial_state().svg()
+    assert not (tmp_path / "x.pgn").exists()
+
+
+def test_a_game_that_is_over_can_be_loaded_and_undone(played, tmp_path: Path) -> None:
+    file = tmp_path / "over.sgf"
+    file.write_text("(;GM[11]SZ[3];B[a1];W[b1];B[a2];W[c1];B[a3])")
+    lines = played("hex", "--load", str(file), "--simulations", "20", typed="undo\nquit\n")
+    assert "You win (1 to -1). Type 'new' for another game." in lines
+    assert stones(lines)[-1] == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "words"),
+    [
+        ([], None, ["cannot read", "game.sgf"]),
+        ([], "(;GM[11]SZ[3]\n;B[a1]\n;W[a1])", ["game.sgf, line 3", "White a1"]),
+        (["chess"], "(;GM[11]SZ[3])", ["a game of hex, not of chess"]),
+        (["hex", "size=4"], "(;GM[11]SZ[3])", ["--load", "leave out parameters"]),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_one_line(capsys, tmp_path: Path, arguments, content, words) -> None:
+    file = tmp_path / "game.sgf"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(SystemExit) as ended:
+        main(["play", *arguments, "--load", str(file)])
+    shown = capsys.readouterr()
+    assert (ended.value.code, shown.out, shown.err.count("\n")) == (2, "", 1)
+    assert [word for word in words if word not in shown.err] == []
 
 
 def test_both_move_at_once(played) -> None:
@@ -112,7 +206,7 @@ def test_both_move_at_once(played) -> None:
     assert text.count("Opponent: ") == 2
     assert "player 0" in text
     assert "player 1" in text
-    assert lines[-1].endswith("Good bye.")
+    assert lines[-1].endswith("Goodbye.")
     moves = next(line for line in lines if line.startswith("your move> ")).removeprefix("your move> ").split()
     assert moves == [rf.make("goofspiel").initial_state().action_name(action, 0) for action in range(4)]
 
@@ -150,10 +244,10 @@ def test_a_program_that_fails_ends_nothing(played, tmp_path: Path, manner: str, 
     text = "\n".join(lines)
     assert text.count("The opponent has failed: ") == 2  # after the move, and asked again
     assert reason in text
-    assert "It is the opponent's turn: 'again' asks it once more." in text
+    assert "It is the opponent's turn. Type 'again' to ask it again." in text
     assert "It is not the opponent's turn." in text
     assert json.loads((tmp_path / "kept.json").read_text())["actions"] == ["a1"]
-    assert lines[-1].endswith("Good bye.")
+    assert lines[-1].endswith("Goodbye.")
 
 
 @pytest.mark.parametrize(
@@ -183,12 +277,6 @@ def test_a_network_guides_the_opponent(played, tmp_path: Path) -> None:
     lines = played("hex", "--size", "3", "--network", str(tmp_path / "small"), "--simulations", "10", typed="b2\n")
     assert "guided by small" in lines[0]
     assert any("Opponent: " in line for line in lines)
-
-
-def test_the_help_teaches() -> None:
-    text = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
-    for word in ("hint", "heat", "undo", "save FILE", "ramify play hex --size 7", "--against", "--network", "--side"):
-        assert word in text
 
 
 class Terminal:
@@ -243,7 +331,18 @@ def test_a_terminal_shows_colours() -> None:
         assert "\x1b[" in terminal.until("percent of the visits")
         terminal.until("your move> ")
         terminal.type("\x04")  # Ctrl-D
-        terminal.until("Good bye.")
+        terminal.until("Goodbye.")
+        assert terminal.end() == 0
+
+
+def test_a_large_maze_fits_a_small_terminal() -> None:
+    size = {"COLUMNS": "80", "LINES": "24"}
+    with Terminal("pyrat", "--simulations", "20", **size) as terminal:
+        terminal.until("for help.")
+        shown = terminal.until("your move> ").splitlines()
+        assert "__ __ __" in shown[1]
+        assert len(shown) <= 21
+        terminal.type("quit\n")
         assert terminal.end() == 0
 
 
@@ -268,7 +367,7 @@ def test_ctrl_c_ends_politely(searching: bool) -> None:
             terminal.type("a1\n")
         time.sleep(0.5)  # until it waits, or searches
         os.kill(terminal.process.pid, signal.SIGINT)
-        terminal.until("Good bye.")
+        terminal.until("Goodbye.")
         assert "Traceback" not in terminal.text
         assert terminal.end() == 0
 
@@ -277,7 +376,8 @@ def test_the_heat_map_has_the_visits_of_the_search() -> None:
     state = rf.make("hex", size=3).state("b2 a1")
     result = rf.search(state, rf.evaluators.Rollout(), simulations=301)
     shown = hex_heat(state, result)
-    rows = [line.split() for line in shown.plain.splitlines()[1:4]]
+    rows = [line.replace("(", " ").replace(")", " ").split() for line in shown.plain.splitlines()[1:4]]
+    assert re.search(r"1 +\(o\)", shown.plain.splitlines()[1])  # the last move
     visits = dict(zip(result.outcomes[0].tolist(), result.visits.ravel().tolist(), strict=True))
     for row, cells in enumerate(rows):
         assert (cells[0], cells[-1]) == (str(row + 1), str(row + 1))

@@ -3,6 +3,7 @@
 from ramify.arena.characteristic import Operation, operating_characteristic
 from ramify.arena.draws import DrawModel, draw_model
 from ramify.arena.gating import Gate, gate
+from ramify.arena.match_result import MatchResult
 from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Progress, fixtures, match, play
 from ramify.arena.openings import Opening, Openings
 from ramify.arena.played import Fixture, Limits, Played
@@ -13,7 +14,7 @@ from ramify.arena.search_player import NetworkPlayerConfig, SearchPlayerConfig
 from ramify.arena.sequential import Sprt, SprtConfig, sprt, sprt_pairs
 from ramify.arena.simple import AlphaBetaPlayerConfig, GreedyConfig, RandomConfig
 from ramify.arena.spread import pair_up
-from ramify.arena.text import read_player
+from ramify.arena.text import read_player, short_names
 from ramify.arena.tournament import Line, Standings, Tournament, gauntlet, reference_pool, round_robin
 from ramify.base.deprecation import renamed as _renamed
 
@@ -28,6 +29,7 @@ __all__ = [
     "Limits",
     "Line",
     "MatchConfig",
+    "MatchResult",
     "Memory",
     "NetworkPlayerConfig",
     "Opening",
@@ -65,6 +67,7 @@ __all__ = [
     "reference_pool",
     "register_player",
     "round_robin",
+    "short_names",
     "sprt",
     "sprt_pairs",
 ]

@@ -1,4 +1,4 @@
-"""Matches: pairs of games on the same opening with seats exchanged, as many at once as players like."""
+"""Matches: pairs of games with the same opening and the seats exchanged, many of them at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ramify.arena.match_result import MatchResult
 from ramify.arena.openings import Openings
 from ramify.arena.played import Fixture, Limits, Played, plain_params
 from ramify.arena.player import PlayerConfig
@@ -20,7 +21,7 @@ from ramify.games import Game
 
 @dataclass(frozen=True)
 class MatchConfig:
-    """What the games of a match depend on, apart from the players."""
+    """What games depend on, apart from the players: openings, seed and limits."""
 
     openings: Openings = field(default_factory=Openings)
     seed: int = 0
@@ -30,7 +31,7 @@ class MatchConfig:
 @renamed_arguments(together="concurrency")
 @dataclass(frozen=True)
 class ParallelSettings:
-    """How many games are played at once. It changes none of them."""
+    """How many games are played at once; the games themselves do not depend on it."""
 
     concurrency: int = 16  # games at once in each process
     workers: int = 0  # processes; 0: this one
@@ -44,7 +45,7 @@ class ParallelSettings:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far it is: games wanted, games there are, those of them found and not played, and the time it took."""
+    """Progress of a match: games wanted, games done, how many of these were found and not played, and the time."""
 
     wanted: int
     done: int
@@ -59,7 +60,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """At that rate; None before the first game."""
+        """Time left at that rate; None before the first game has been played."""
         return (self.wanted - self.done) / self.games_per_s if self.done > self.found else None
 
 
@@ -67,17 +68,17 @@ Watch = Callable[[Progress], None]
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C: ``played`` are the games there are, all of them kept."""
+    """Ctrl-C was pressed. ``played`` are the finished games, all of which are kept."""
 
     def __init__(self, played: list[Played], wanted: int) -> None:
-        super().__init__(f"{len(played)} of {wanted} games are there")
+        super().__init__(f"stopped after {len(played)} of {wanted} games")
         self.played, self.wanted = played, wanted
 
 
 def check_pairs(games: int) -> None:
     """Raise a ValueError unless so many games come in pairs."""
     if games < 2 or games % 2:
-        raise ValueError(f"games come in pairs, one with each player first: an even number, not {games}")
+        raise ValueError(f"games come in pairs, one with each player first: give an even number, not {games}")
 
 
 def fixtures(
@@ -85,7 +86,7 @@ def fixtures(
 ) -> list[Fixture]:
     """All games of some pairings: ``games`` each, half of them with each player first.
 
-    Games of pairing (a, b) are those of (b, a), too. They are ordered so that pairings come on evenly.
+    Pairings (a, b) and (b, a) have the same games. The order is such that all pairings advance evenly.
     """
     check_pairs(games)
     params, limits = plain_params(game), config.limits
@@ -112,10 +113,10 @@ def play(
     parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
 ) -> list[Played]:
-    """These games, in order: those that ``results`` has, and the others played now and added to it one by one.
+    """The games asked for, in order. Those that ``results`` has are not played again, the others are added to it.
 
     Settings with which a player cannot play raise a ValueError before the first game. A player that fails in a game
-    loses it. Ctrl-C raises ``Interrupted`` with what there is.
+    loses it. Ctrl-C raises ``Interrupted`` with the finished games.
     """
     results, parallel = results if results is not None else Memory(), parallel or ParallelSettings()
     there = results.find([fixture.key for fixture in wanted])
@@ -143,7 +144,7 @@ def play(
 def play_missing(
     game: Game, configs: Sequence[PlayerConfig], missing: Sequence[Fixture], parallel: ParallelSettings, finish: Finish
 ) -> None:
-    """Play these, and hand each over as it finishes."""
+    """Play these games; ``finish`` gets each one when it ends."""
     if not missing:
         return None
     if parallel.workers:
@@ -175,8 +176,11 @@ def match(
     results: Results | None = None,
     parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
-) -> list[Played]:
-    """Games between two players, half of them with each player first, in pairs with equal openings."""
+) -> MatchResult:
+    """Play games between two players, in pairs with the same opening and the seats exchanged.
+
+    The result is a sequence of the games, and has the score, the Elo difference and their intervals.
+    """
     pair = as_player(first), as_player(second)
     wanted = fixtures(game, [pair], games, config or MatchConfig())
-    return play(game, pair, wanted, results=results, parallel=parallel, watch=watch)
+    return MatchResult(pair, tuple(play(game, pair, wanted, results=results, parallel=parallel, watch=watch)))

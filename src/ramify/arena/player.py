@@ -1,13 +1,16 @@
-"""What sits down at a game: a description that can be kept and compared, and the player it opens."""
+"""Players: a description that can be kept and compared, and the player that it opens."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
+
+from pydantic import Field, field_validator
 
 from ramify.arena.versions import code_version, package_version
 from ramify.base.hints import did_you_mean
@@ -18,7 +21,7 @@ from ramify.games import Game, State
 
 @dataclass(frozen=True)
 class Turn:
-    """A position in which somebody has to choose: which player, and the seed of all chance in that choice."""
+    """A position in which a player has to choose an action, with the seed for everything random in that choice."""
 
     state: State
     player: int
@@ -28,7 +31,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Choice:
-    """An action, and what the player thinks its game is worth: expected returns still to come, its own."""
+    """An action, and the returns that the player still expects for itself."""
 
     action: int
     value: float | None = None
@@ -49,16 +52,29 @@ class Player(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends what it has started: processes, threads."""
+        """End what the player has started: processes, threads."""
         ...
 
 
 class PlayerConfig(Settings):
-    """Everything a kind of player can be told. A kind is a subclass with a field ``kind`` and a method ``open(game)``,
-    which gives the ``Player``; ``register_player`` makes it known."""
+    """The settings of a kind of player. A kind is a subclass with a field ``kind`` and a method ``open(game)``, which
+    gives the ``Player``; ``register_player`` makes it known."""
 
     what: ClassVar[str] = "player"
     kind: str
+    # Left out of every dump of the settings, so that no content(), of whatever kind, has it.
+    name: str | None = Field(None, exclude=True, description="what tables call the player; not part of its identity")
+
+    @field_validator("name")
+    @classmethod
+    def _readable(cls, name: str | None) -> str | None:
+        if name is not None and not re.fullmatch(r"[^\s,=]([^\n\r,=]{0,38}[^\s,=])?", name):
+            raise ValueError("a name has 1 to 40 characters, and no comma, equals sign or line break")
+        return name
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some settings changed, and the same name."""
+        return super().replace(**{"name": self.name, **changes})
 
     @abstractmethod
     def open(self, game: Game) -> Player:
@@ -86,7 +102,7 @@ class PlayerConfig(Settings):
 
     @property
     def label(self) -> str:
-        """Its kind and the settings that differ from the defaults, as ``read_player`` takes them."""
+        """Its kind and the settings that differ from the defaults, as ``read_player`` takes them; without its name."""
         fields = type(self).model_fields
         changed = {name: value for name, value in self.model_dump(mode="json").items() if value != fields[name].default}
         texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in changed.items()}
@@ -98,7 +114,7 @@ _kinds: dict[str, type[PlayerConfig]] = {}
 
 
 def register_player(config: type[PlayerConfig]) -> type[PlayerConfig]:
-    """A decorator: makes a kind of player known under its ``kind``."""
+    """A decorator that registers a kind of player under its ``kind``."""
     _kinds[config.model_fields["kind"].default] = config
     return config
 

@@ -79,13 +79,13 @@ def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
     simultaneous = len(data["acting"]) == 2
     print_position(console, Text(data["state"]))
     for player in data["players"]:
-        how = "acts at once with the other" if simultaneous else "acts"
+        how = "to act, together with the other player" if simultaneous else "to act"
         console.print(f"\n[bold]player {player['player']} {how}, value {player['value']:+.3f}[/]")
         console.print(player_table(player, simultaneous=simultaneous, ascii_only=console.options.ascii_only))
         if hidden := player["outcomes"] - len(player["actions"]):
-            console.print(f"[dim]and {hidden} more; --top {player['outcomes']} shows all[/]")
+            console.print(f"[dim]{hidden} more; use --top {player['outcomes']} to show all[/]")
     if "joint_visits" in data and max(map(len, data["joint_actions"])) <= MATRIX:
-        console.print("\n[bold]visits by both: player 0 down, player 1 across[/]")
+        console.print("\n[bold]visits by pairs of actions: player 0 down, player 1 across[/]")
         console.print(joint_table(data["joint_visits"], *data["joint_actions"]))
     if tree:
         console.print("\n[bold]tree[/]")

@@ -46,7 +46,7 @@ def analyze(
     evaluator: Annotated[str, typer.Option(help="uniform, rollout, or rollout:N for N random games.")] = "rollout",
     seed: Annotated[int, typer.Option(min=0, help="Of the search, and of a random start.")] = 0,
     top: Annotated[int | None, typer.Option(min=1, help=f"Actions shown; default {SHOWN} (all with --json).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the position, with visits and values.")] = None,
     tree: Annotated[int, typer.Option(min=0, metavar="DEPTH", help="Also show the searched tree so deep.")] = 0,
 ) -> None:

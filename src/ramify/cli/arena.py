@@ -44,7 +44,7 @@ Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, al
 CountForfeits = Annotated[
     bool, typer.Option("--count-forfeits", help="Count games that a player forfeited as lost; default: leave them out.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="For machines: everything as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 MISTAKES = (ValueError, TypeError, ImportError, OSError, RuntimeError, KeyError)
 
@@ -156,13 +156,16 @@ def rate_text(progress: Progress) -> str:
     return f"{progress.games_per_s:.2f}/s  {minutes}:{seconds:02d} left{found}"
 
 
-def find_anchor(labels: dict[str, str], anchor: str | None) -> str | None:
-    """The identity of the player meant; ends the command where there is none."""
+def find_anchor(labels: dict[str, str], anchor: str | None, players: Sequence[PlayerConfig] = ()) -> str | None:
+    """The identity of the player meant, by its text, its identity or its name; ends the command where there is none."""
     if anchor is None:
         return None
     for identity, label in labels.items():
         if anchor in (identity, label):
             return identity
+    for config in players:
+        if anchor == config.name:
+            return config.identity
     from ramify.arena import read_player
 
     try:
@@ -170,7 +173,7 @@ def find_anchor(labels: dict[str, str], anchor: str | None) -> str | None:
             return identity
     except ValueError:
         pass
-    return fail(f"no player {anchor!r} among {', '.join(labels.values())}")
+    return fail(f"there is no player {anchor!r}; the players are {', '.join(labels.values())}")
 
 
 def different(labels: dict[str, str]) -> dict[str, str]:
@@ -179,8 +182,18 @@ def different(labels: dict[str, str]) -> dict[str, str]:
     return {one: f"{text} [{one[:6]}]" if texts.count(text) > 1 else text for one, text in labels.items()}
 
 
+def table_names(labels: dict[str, str], players: Sequence[PlayerConfig]) -> dict[str, str]:
+    """What tables call the players, by identity: short, and different."""
+    from ramify.arena import short_names
+
+    names = {config.identity: config.name for config in players}
+    short = short_names(list(labels.values()), [names.get(identity) for identity in labels])
+    return different(dict(zip(labels, short, strict=True)))
+
+
 def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> list[dict[str, Any]]:
     """Players best first, with points and ratings."""
+    names = {config.identity: config.name for config in standings.players}
     lines = standings.crosstable()
     rows = []
     for rating in ratings.table:
@@ -188,6 +201,7 @@ def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> 
         rows.append(
             {
                 "player": labels[str(rating.player)],
+                "name": names.get(str(rating.player)),
                 "identity": rating.player,
                 "elo": rating.elo,
                 "low": rating.low,
@@ -289,7 +303,11 @@ def report(
     cross: bool,
     more: dict[str, Any],
 ) -> None:
-    """Print the standings. Of a tournament that was stopped, too; then the command ends with exit code 130."""
+    """Print the standings: whole texts of players in JSON, short ones in tables.
+
+    After Ctrl-C these are the standings so far, and the command ends with exit code 130.
+    """
+    labels = labels if as_json else table_names(labels, standings.players)
     mostly = forfeit_lines(standings, labels, 0.5)
     if standings.games:
         settings = more.pop("rating", {})
@@ -307,11 +325,11 @@ def report(
                 if line not in mostly:
                     console.print(line, style="red", markup=False, soft_wrap=True)
             if standings.forfeits and not standings.count_forfeits:
-                console.print(f"games that were forfeited and are not counted: {len(standings.forfeits)}", style="dim")
+                console.print(f"Forfeited games, which are not counted: {len(standings.forfeits)}", style="dim")
     if not standings.complete:
         print(
-            f"ramify: stopped with {len(standings.games)} games, which are kept; the same command goes on"
-            f"{' (without --replay)' if more.get('replay') else ''}",
+            f"ramify: Stopped. {len(standings.games)} finished games are kept. "
+            f"Run the same command again{' without --replay' if more.get('replay') else ''} to resume.",
             file=sys.stderr,
         )
         raise typer.Exit(130)
@@ -336,7 +354,7 @@ def print_document(
     labels: dict[str, str],
     more: dict[str, Any],
 ) -> None:
-    """For machines."""
+    """Everything as one JSON document."""
     table = {f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()}
     failed = [
         f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"

@@ -93,7 +93,7 @@ def play(
                 watch=shown,
             )
         except Interrupted:
-            print("ramify: stopped; finished games are kept, and the same command goes on", file=sys.stderr)
+            print("ramify: Stopped. Finished games are kept. Run the same command again to resume.", file=sys.stderr)
             raise typer.Exit(130) from None
         except arena.MISTAKES as error:
             fail(error)
@@ -101,6 +101,9 @@ def play(
     document = {**describe(found), "candidate": candidate, "champion": champion, "seconds": time.perf_counter() - start}
     if as_json:
         return print_json(document)
+    candidate, champion = arena.table_names(
+        {config.identity: config.label for config in setup.players}, setup.players
+    ).values()
     verdict = {None: "not decided", "stronger": "stronger", "not stronger": "not stronger"}[found.verdict]
     print(f"{candidate} against {champion}: {verdict}")
     print(

@@ -1,10 +1,12 @@
-"""How often a search looked at each action: on the board where the game is Hex, else as a list."""
+"""The visits of a search for each action: on the board in Hex, as a list in other games."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ramify.cli.boards import mark
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -24,7 +26,7 @@ def heat_text(state: State, result: SearchResult) -> Text:
 
 
 def hex_heat(state: State, result: SearchResult) -> Text:
-    """The board with the percentage of visits on every empty cell: none below a half."""
+    """The board with the percentage of visits on every empty cell; below half a percent there is a dot."""
     from rich.text import Text
 
     rows: list[str] = state.fields["board"]  # type: ignore[attr-defined]
@@ -44,7 +46,14 @@ def hex_heat(state: State, result: SearchResult) -> Text:
     text.append("  " * size + "    " + letters + "\n", "dim")
     if size * size in shares:
         text.append(f"swap {100 * shares[size * size]:.0f} %\n")
-    return text.append("percent of the visits", "dim")
+    text.append("percent of the visits", "dim")
+    return mark(text, [(row + 1, 2 * row + 7 + 4 * column) for row, column in last_cell(state)])
+
+
+def last_cell(state: State) -> list[tuple[int, int]]:
+    """Row and column of the last stone, if there is one."""
+    cell: str | None = state.fields["last"]  # type: ignore[attr-defined]
+    return [] if cell is None else [(int(cell[1:]) - 1, ord(cell[0]) - 97)]
 
 
 def heat_style(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Who ``ramify play`` sits down with."""
+"""The opponents of ``ramify play``."""
 
 from __future__ import annotations
 
@@ -33,20 +33,18 @@ class SearchOpponent:
     def choose(self, turn: Turn) -> tuple[int, str]:
         result, player = fresh(self.searcher, turn.state), turn.player
         chosen = action_of(result, player)
-        return (
-            chosen,
-            f"it expects {float(result.value[player]):+.2f} after {result.stats['simulations']:,} simulations",
-        )
+        expected = f"{float(result.value[player]):+.2f}"
+        return chosen, f"expected result {expected} after {result.stats['simulations']:,} simulations"
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Nothing has been started."""
 
 
 class ArenaOpponent:
     """Any player of the arena."""
 
     def __init__(self, config: PlayerConfig, game: Game) -> None:
-        self.name = config.label
+        self.name = config.name or config.label
         self.player = config.open(game)
 
     def choose(self, turn: Turn) -> tuple[int, str]:
@@ -57,11 +55,11 @@ class ArenaOpponent:
 
 
 def fresh(searcher: Searcher, state: State, on_interrupt: OnInterrupt = "raise") -> SearchResult:
-    """A search of this position that owes nothing to earlier ones."""
+    """A search of this position that reuses nothing from earlier ones."""
     searcher.reset()
     return searcher.run(state, on_interrupt=on_interrupt)
 
 
 def action_of(result: SearchResult, player: int) -> int:
-    """What a search would have this player do."""
+    """The action that a search recommends to this player."""
     return action_by(player, result.best_action)

@@ -1,7 +1,8 @@
-"""``ramify play``: sit down against a search player, or any other, in the terminal."""
+"""``ramify play``: play against a search player, or any other, in the terminal."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,49 +13,64 @@ if TYPE_CHECKING:
     from ramify.cli.opponents import Opponent
     from ramify.engine import Searcher
     from ramify.games import State
+    from ramify.games.files import GameRecord
 
-SIMULATIONS = 400  # without --simulations; an answer at once
+SIMULATIONS = 400  # without --simulations; quick enough to answer at once
 
 
 def play(
-    game: Annotated[str, typer.Argument(help="A game of 'ramify games', or openspiel:NAME.")] = "hex",
+    game: Annotated[
+        str | None,
+        typer.Argument(help="The game: one that 'ramify games' lists, or openspiel:NAME.", show_default="hex"),
+    ] = None,
     words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Same as --set.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
     ] = None,
-    size: Annotated[int | None, typer.Option(min=1, help="Of the board: short for --set size=….")] = None,
-    side: Annotated[int, typer.Option(min=0, max=1, help="Who you are: player 0, who starts, or player 1.")] = 0,
-    simulations: Annotated[
-        int | None, typer.Option(min=1, help=f"Of every search; default {SIMULATIONS}, no limit beside --seconds.")
+    size: Annotated[int | None, typer.Option(min=1, help="Size of the board; short for --set size=….")] = None,
+    side: Annotated[
+        int | None,
+        typer.Option(min=0, max=1, help="Which player you are: 0 moves first, 1 second.", show_default="0"),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(help="Time of every search.")] = None,
+    simulations: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Simulations per move; default {SIMULATIONS}, or unlimited with --seconds."),
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Thinking time per move, in seconds.")] = None,
     network: Annotated[
         str | None,
-        typer.Option(metavar="FILE|NAME", help="A saved or shipped network, or 'rollout'; default: what is shipped."),
+        typer.Option(
+            metavar="FILE|NAME", help="A network file, a shipped network, or 'rollout'; default: a shipped network."
+        ),
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="KIND:SETTINGS", help="Another opponent, such as uci:command=stockfish,depth=5"),
+        typer.Option(metavar="KIND:SETTINGS", help="Another opponent, such as uci:command=stockfish,depth=5."),
     ] = None,
     state: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Start here: short form (a FEN), or parts as JSON {...}.")
+        str | None, typer.Option(metavar="TEXT", help="Start from this position: a FEN, or its parts as JSON {...}.")
     ] = None,
-    actions: Annotated[str, typer.Option(metavar="NAMES", help="Actions played first, by name.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Of the opponent, and of a random start.")] = 0,
+    actions: Annotated[str, typer.Option(metavar="NAMES", help="Moves to play first, by name.")] = "",
+    load: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Continue a saved game: .json, .pgn (chess) or .sgf (Hex).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the opponent and of the start.")] = 0,
 ) -> None:
-    """Play a game against the search, or another player.
+    """Play a game against the search, or against another player.
 
-    Type a move by its name when it is your turn. Other words are commands:
+    Type a move by its name when it is your turn. These are the commands:
 
     \b
-    hint         what the search would play, and why
-    heat         how often the search looked at each move, on the board in Hex
-    moves        every legal move
-    undo         take your last move back
-    again        ask an opponent that has failed once more
-    new          another game
-    save FILE    write the game down
-    help, quit   Ctrl-D and Ctrl-C end the game as well; during a hint or heat
+    hint         show what the search would play, and the moves it looked at most
+    heat         show how often the search looked at each move
+    moves        list the legal moves
+    undo         take back your last move
+    resign       give up; the opponent wins
+    again        ask the opponent again, after an error
+    new          start a new game
+    save FILE    save the game (.json, .pgn for chess, .sgf for Hex), or a
+                 picture of the position (.svg)
+    help, quit   Ctrl-D and Ctrl-C also end the game; during hint or heat
                  Ctrl-C shows what was found so far
 
     \b
@@ -62,6 +78,7 @@ def play(
     ramify play hex --size 11 --side 1 --seconds 5
     ramify play connect_four --simulations 5000
     ramify play pyrat --set preset=tiny
+    ramify play --load game.pgn
     ramify play chess --against uci:command=stockfish,depth=5
     ramify play hex --size 11 --against "htp:command=mohex"
     """
@@ -70,7 +87,12 @@ def play(
 
     sized = [] if size is None else [f"size={size}"]
     params = parse_settings([*(words or []), *(set_ or []), *sized])
-    start = find_position(game, params, state, actions, seed)
+    record = None
+    if load is not None:
+        if params or state or actions:
+            fail("--load brings the game and the position: leave out parameters, --state and --actions")
+        record = load_game(load, game)
+    start = find_position(game or "hex", params, state, actions, seed) if record is None else record.start
     limits = {"simulations": simulations, "seconds": seconds}
     try:
         adviser, knowledge = make_adviser(start, network, limits, seed)
@@ -81,10 +103,31 @@ def play(
     def again(number: int) -> State:
         return start.copy() if state or actions else start.game.initial_state(seed + number)
 
+    person = side if side is not None else (record.person or 0) if record is not None else 0
     try:
-        PlaySession(again, side, opponent, adviser).run()
+        PlaySession(again, person, opponent, adviser, record).run()
     finally:
         opponent.close()
+
+
+def load_game(file: Path, game: str | None) -> GameRecord:
+    """The game in a file; ends the command where there is none, or another one than was asked for."""
+    from ramify.games.files import read_game
+
+    try:
+        record = read_game(file.expanduser())
+    except OSError as error:
+        fail(f"cannot read {file}: {error.strerror}")
+    except (ValueError, ImportError) as error:
+        fail(error)
+    if game not in (None, record.start.game.name):
+        fail(f"{file} is a game of {record.start.game.name}, not of {game}")
+    if record.note:
+        print(record.note)
+    if record.result != "*" and not record.states()[-1].is_over:
+        how = "by resignation" if record.resigned is not None else "here"
+        print(f"The game in the file ended {how} with {record.result}; you can play on.")
+    return record
 
 
 def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed: int) -> tuple[Searcher, str]:
@@ -108,7 +151,7 @@ def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed
 
 
 def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:
-    """Who is played against: the search, or a player of the arena."""
+    """The opponent: the search, or a player of the arena."""
     import ramify.protocols  # noqa: F401 - registers the kinds it has
     from ramify.arena import read_player
     from ramify.cli.opponents import ArenaOpponent, SearchOpponent

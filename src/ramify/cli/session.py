@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
 from ramify.arena import Turn
+from ramify.cli.boards import board_text, room_of
 from ramify.cli.common import explain, print_position
 from ramify.cli.debug import print_traceback
 from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.opponents import Opponent, action_of, fresh
-from ramify.cli.watch import colour, sides
+from ramify.cli.watch import sides
 from ramify.engine import Searcher, SearchResult
 from ramify.games import State
-from ramify.games.notation import read_action
+from ramify.games.files import GameRecord, extensions, result_of, write_game
+from ramify.games.notation import UnclearActionError, read_action
 
 HELP = """\
-a move       play it by its name (#NUMBER for an action by its number)
-hint         what the search would play, and why
-heat         how often the search looked at each move
-moves        every legal move
-board        the position again
-undo         take your last move back
-again        ask an opponent that has failed once more
-new          another game
-save FILE    write the game down
-quit         or Ctrl-D, or Ctrl-C (which a hint or heat that takes long answers with what it has)"""
+{move}
+hint         show what the search would play, and the moves it looked at most
+heat         show how often the search looked at each move
+moves        list the legal moves
+board        show the position again
+undo         take back your last move
+resign       give up; the opponent wins
+again        ask the opponent again, after an error
+new          start a new game
+save FILE    save the game; the extension is {extensions},
+             or .svg for a picture of the position
+help         show this list
+quit         leave (or Ctrl-D, or Ctrl-C); Ctrl-C during hint or heat stops the
+             search and shows what it has found so far"""
+
+MOVES = {  # how to type a move, where an example helps
+    "hex": "f6           play a move by its cell; 'swap' where that is allowed",
+    "chess": "e2e4         play a move: e2e4, Nf3, O-O and e8=Q are all understood",
+}
 
 
 class OpponentError(Exception):
@@ -38,14 +49,25 @@ class OpponentError(Exception):
 
 
 class PlaySession:
-    """Games of a person against an opponent. ``start`` gives the first position of the game of that number."""
+    """Games of a person against an opponent.
 
-    def __init__(self, start: Callable[[int], State], side: int, opponent: Opponent, adviser: Searcher) -> None:
+    ``start`` gives the first position of the game of that number; ``record`` is a game to continue from its end.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[int], State],
+        side: int,
+        opponent: Opponent,
+        adviser: Searcher,
+        record: GameRecord | None = None,
+    ) -> None:
         self.start, self.side, self.opponent, self.adviser = start, side, opponent, adviser
         self.console = Console(highlight=False)
         self.games = 0
-        self.states = [start(0)]  # after every turn
-        self.turns: list[str] = []  # names of what was played
+        self.states = [start(0)] if record is None else record.states()  # after every turn
+        self.turns = [] if record is None else list(record.turns)
+        self.resigned = False
         self.advice: SearchResult | None = None
         self.commands: dict[str, Callable[[], None]] = {
             "hint": self.hint,
@@ -53,21 +75,24 @@ class PlaySession:
             "moves": self.moves,
             "board": self.show,
             "undo": self.undo,
+            "resign": self.resign,
             "again": self.again,
             "new": self.new,
-            "help": lambda: self.say(HELP),
+            "help": self.help,
         }
 
     @property
     def state(self) -> State:
         return self.states[-1]
 
+    @property
+    def over(self) -> bool:
+        return self.resigned or self.state.is_over
+
     def run(self) -> None:
         """Until the person leaves."""
         who = sides(self.state.game)
-        self.say(
-            f"You are {who[self.side]} (player {self.side}), against {self.opponent.name}. 'help' says what to type."
-        )
+        self.say(f"You are {who[self.side]} (player {self.side}), against {self.opponent.name}. Type 'help' for help.")
         self.show()
         try:
             going = self.safely(self.answer)
@@ -75,28 +100,30 @@ class PlaySession:
                 going = self.safely(self.read_line)
         except (EOFError, KeyboardInterrupt):
             self.console.print()
-        self.say("Good bye.")
+        self.say("Goodbye.")
 
     def safely(self, work: Callable[[], bool | None]) -> bool:
-        """Whether to go on. An opponent that fails ends nothing: the person decides what becomes of the game."""
+        """Whether to go on. After an error of the opponent the person decides what becomes of the game."""
         try:
             return work() is not False
         except OpponentError as error:
             print_traceback(error)
             self.say(f"The opponent has failed: {error}")
-            self.say("'again' asks it once more, 'undo' takes your last move back, 'save FILE' writes the game down.")
+            self.say(
+                "Type 'again' to ask it again, 'undo' to take back your last move, or 'save FILE' to save the game."
+            )
             return True
 
     def read_line(self) -> bool:
         """One line of input; False to leave."""
         mine = self.side in self.state.acting
-        line = input(f"{'over' if self.state.is_over else 'your move' if mine else 'opponent to move'}> ").strip()
+        line = input(f"{'game over' if self.over else 'your move' if mine else 'opponent to move'}> ").strip()
         word, _, rest = line.partition(" ")
-        if word in ("quit", "exit"):
+        if line.lower() in ("quit", "exit"):
             return False
-        if word in self.commands and not rest:
-            self.commands[word]()
-        elif word == "save":
+        if line.lower() in self.commands:
+            self.commands[line.lower()]()
+        elif word.lower() == "save":
             self.save(rest.strip())
         elif line:
             self.play(line)
@@ -106,29 +133,27 @@ class PlaySession:
 
     def play(self, name: str) -> None:
         """The person's action, and the opponent's."""
-        if self.state.is_over:
-            return self.say("The game is over: 'new' starts another one, 'undo' takes your last move back.")
+        if self.over:
+            return self.say("The game is over. Type 'new' for another one, or 'undo' to take back your last move.")
         if self.side not in self.state.acting:
-            return self.say("It is the opponent's turn: 'again' asks it once more.")
-        action = self.find(name)
-        if action is None:
-            return self.say(f"{name!r} is no legal move here: 'moves' lists them, 'help' all commands.")
+            return self.say("It is the opponent's turn. Type 'again' to ask it again.")
+        try:
+            action = read_action(self.state, name, self.side)
+        except UnclearActionError as error:
+            return self.say(f"{error}.")
+        except ValueError:
+            action = -1
+        if action not in self.legal():
+            return self.say(
+                f"{name!r} is not a legal move here. Type 'moves' to list the legal moves, or 'help' for all commands."
+            )
         both = len(self.state.acting) == 2
         other, remark = self.opponent_chooses() if both else (None, "")
         self.apply({self.side: action} if other is None else {self.side: action, 1 - self.side: other})
         if other is not None:
-            self.say(f"Opponent: {self.turns[-1].split('/')[1 - self.side]}" + (f" ({remark})" if remark else ""))
+            self.report(remark)
             self.show()
         return self.answer()
-
-    def find(self, name: str) -> int | None:
-        """The legal action of that name."""
-        try:
-            action = read_action(self.state, name, self.side)
-        except ValueError:  # F6 for f6, where only one is meant
-            alike = [a for a in self.legal() if self.state.action_name(a, self.side).lower() == name.lower()]
-            return alike[0] if len(alike) == 1 else None
-        return action if action in self.legal() else None
 
     def answer(self) -> None:
         """The opponent's turns, until it is the person's or the game is over."""
@@ -136,12 +161,19 @@ class PlaySession:
         while self.state.acting == (1 - self.side,):
             action, remark = self.opponent_chooses()
             self.apply({1 - self.side: action})
-            self.say(f"Opponent: {self.turns[-1]}" + (f" ({remark})" if remark else ""))
+            self.report(remark)
             played = True
         if played or (self.state.is_over and self.turns and len(self.states[-2].acting) == 1):
             self.show()
         if self.state.is_over:
             self.say(self.ending())
+
+    def report(self, remark: str) -> None:
+        """What the opponent has just played."""
+        before, turn = self.states[-2], self.turns[-1]
+        action = turn[before.acting.index(1 - self.side)]
+        name = before.action_name(action, 1 - self.side)
+        self.say(f"Opponent: {name}" + (f" ({remark})" if remark else ""))
 
     def opponent_chooses(self) -> tuple[int, str]:
         turn = Turn(self.state.copy(), 1 - self.side, len(self.states))
@@ -151,55 +183,75 @@ class PlaySession:
         except Exception as error:  # of a program, or a player, that somebody else has written
             raise OpponentError(explain(error) or type(error).__name__) from error
         if action not in self.state.legal_actions(1 - self.side):
-            raise OpponentError(f"it answers {action!r}, which is no legal move")
+            raise OpponentError(f"its answer {action!r} is not a legal move")
         return action, remark
 
     def apply(self, chosen: dict[int, int]) -> None:
         """Play one action per acting player."""
         state = self.state.copy()
-        players = sorted(chosen)
-        self.turns.append("/".join(state.action_name(chosen[player], player) for player in players))
-        state.apply(*(chosen[player] for player in players))
+        turn = tuple(chosen[player] for player in sorted(chosen))
+        state.apply(*turn)
+        self.turns.append(turn)
         self.states.append(state)
         self.advice = None
 
     # --- commands ---
 
+    def help(self) -> None:
+        game = self.state.game
+        usual = "a move       play it by its name; #NUMBER for an action by its number"
+        kinds = ", ".join(extensions(game))
+        self.say(HELP.format(move=MOVES.get(game.name, usual), extensions=kinds))
+
     def undo(self) -> None:
-        """Back to where the person last had a choice."""
+        """Back to where the person last had a choice; a resignation is taken back first."""
+        if self.resigned:
+            self.resigned = False
+            return self.show()
         before = [number for number, state in enumerate(self.states[:-1]) if self.side in state.acting]
         if not before:
-            return self.say("There is no move of yours to take back.")
+            return self.say("You have not made a move yet.")
         del self.states[before[-1] + 1 :], self.turns[before[-1] :]
         self.advice = None
         return self.show()
 
+    def resign(self) -> None:
+        if self.over:
+            return self.say("The game is already over.")
+        self.resigned = True
+        return self.say("You resign, and the opponent wins. Type 'new' for another game.")
+
     def again(self) -> None:
         """The opponent's turn, which it has not taken."""
-        if self.side in self.state.acting or self.state.is_over:
+        if self.side in self.state.acting or self.over:
             return self.say("It is not the opponent's turn.")
         return self.answer()
 
     def new(self) -> None:
         self.games += 1
-        self.states, self.turns, self.advice = [self.start(self.games)], [], None
+        self.states, self.turns, self.advice, self.resigned = [self.start(self.games)], [], None, False
         self.show()
         self.answer()
 
     def moves(self) -> None:
         names = [self.state.action_name(int(a), self.side) for a in self.legal()]
-        self.say(" ".join(names) or "There are none: the game is over.")
+        none = "The game is over." if self.over else "It is the opponent's turn."
+        self.say(" ".join(names) or none)
 
     def legal(self) -> list[int]:
-        return [int(a) for a in self.state.legal_actions(self.side)] if self.side in self.state.acting else []
+        mine = self.side in self.state.acting and not self.over
+        return [int(a) for a in self.state.legal_actions(self.side)] if mine else []
 
     def hint(self) -> None:
-        if (found := self.advise()) is not None:
-            mine = action_of(found, self.side)
-            value = float(found.value[self.side])
-            proof = "" if found.proven is None else ", proven"
-            self.say(f"{self.state.action_name(mine, self.side)} (you can expect {value:+.2f}{proof})")
-            self.console.print(ranking(self.state, found, SHOWN))
+        if (found := self.advise()) is None:
+            return None
+        if self.side not in found.acting:
+            return self.say("It is the opponent's turn.")
+        mine = action_of(found, self.side)
+        value = float(found.value[self.side])
+        proof = "" if found.proven is None else ", proven"
+        self.say(f"{self.state.action_name(mine, self.side)} (expected result for you {value:+.2f}{proof})")
+        return self.console.print(ranking(self.state, found, SHOWN))
 
     def heat(self) -> None:
         if (found := self.advise()) is not None:
@@ -207,7 +259,7 @@ class PlaySession:
 
     def advise(self) -> SearchResult | None:
         """What the search finds here, once per position; Ctrl-C shows what it has found so far."""
-        if self.state.is_over:
+        if self.over:
             self.say("The game is over.")
             return None
         if self.advice is None:
@@ -218,29 +270,40 @@ class PlaySession:
         return self.advice
 
     def save(self, file: str) -> None:
-        """The game as JSON: what it is and what was played, by name."""
-        if not file:
-            return self.say("save FILE writes the game down: say where.")
-        game = self.state.game
-        content = {
-            "game": game.name,
-            "parameters": game.params,
-            "start": getattr(self.states[0], "fields", str(self.states[0])),
-            "actions": self.turns,
-            "player": self.side,
-            "returns": [float(value) for value in self.state.returns],
-            "over": self.state.is_over,
-        }
+        """The game, or a picture of the position, as the extension says."""
+        path, kinds = Path(file).expanduser(), [*extensions(self.state.game), ".svg"]
+        if path.suffix.lower() not in kinds:
+            return self.say(f"Type 'save' and a file name that ends in {', '.join(kinds[:-1])} or {kinds[-1]}.")
         try:
-            Path(file).expanduser().write_text(json.dumps(content, indent=2, default=str) + "\n", encoding="utf-8")
+            if path.suffix.lower() == ".svg":
+                path.write_text(self.state.svg(), encoding="utf-8")
+            else:
+                write_game(path, self.record())
         except OSError as error:
-            return self.say(f"cannot write {file}: {error.strerror}")
-        return self.say(f"Written to {file}.")
+            return self.say(f"Cannot write {file}: {error.strerror}.")
+        except (ValueError, ImportError) as error:
+            return self.say(f"Cannot save the game: {explain(error)}.")
+        return self.say(f"Saved to {file}.")
+
+    def record(self) -> GameRecord:
+        """The game so far, as files hold it."""
+        resigned = self.side if self.resigned else None
+        names = ["You", self.opponent.name]
+        return GameRecord(
+            start=self.states[0],
+            turns=tuple(self.turns),
+            result=result_of(self.state, resigned),
+            resigned=resigned,
+            players=(names[self.side], names[1 - self.side]),
+            date=date.today().isoformat(),
+            person=self.side,
+        )
 
     # --- showing ---
 
     def show(self) -> None:
-        print_position(self.console, colour(str(self.state)))
+        before = self.states[-2] if len(self.states) > 1 else None
+        print_position(self.console, board_text(self.state, before, room_of(self.console)))
 
     def say(self, text: str) -> None:
         self.console.print(Text(text), soft_wrap=True)
@@ -248,4 +311,4 @@ class PlaySession:
     def ending(self) -> str:
         mine, other = (float(self.state.returns[player]) for player in (self.side, 1 - self.side))
         how = "You win" if mine > other else "You lose" if mine < other else "A draw"
-        return f"{how} ({mine:g} to {other:g}). 'new' starts another game."
+        return f"{how} ({mine:g} to {other:g}). Type 'new' for another game."

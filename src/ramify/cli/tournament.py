@@ -42,7 +42,7 @@ def tournament(
 
     Games that are in the store are not played again: with one more player, only
     its games are, and those that were forfeited; with --replay, all are. Ctrl-C
-    keeps what is finished, and the same command goes on.
+    keeps the finished games; run the same command again to resume.
 
     \b
     ramify tournament random search:simulations=50 search:simulations=200 --set size=5
@@ -59,7 +59,7 @@ def tournament(
     pairings = one_against_all(everybody[0], everybody[1:]) if gauntlet else round_robin(everybody)
     labels = arena.different({config.identity: config.label for config in everybody})
     how = arena.How(store, concurrency, workers, replay, count_forfeits)
-    play(setup, pairings, games, how, arena.find_anchor(labels, anchor), as_json=json)
+    play(setup, pairings, games, how, arena.find_anchor(labels, anchor, everybody), as_json=json)
 
 
 def play(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ramify.cli.boards import STYLES, board_text
 from ramify.cli.common import columns, cut, cut_note, fail, parse_settings, print_position
 from ramify.cli.curves import COLUMNS
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ramify.games import Game, State
 
 NAMES = ("red", "blue")
-STYLES = ("bold red", "bold blue")  # of the players' stones
 SIDES = {  # what a game itself calls its players; any other has a player 0 and a player 1
     **dict.fromkeys(("tictactoe", "connect_four", "hex"), ("x", "o")),
     "chess": ("white", "black"),
@@ -27,6 +27,7 @@ SIDES = {  # what a game itself calls its players; any other has a player 0 and 
 }
 HISTORY = 24  # values shown beside the position
 BESIDE = 40  # columns that the players take there
+BELOW = 4  # lines that they take below it, with the latest choice
 
 
 @dataclass(frozen=True)
@@ -69,32 +70,46 @@ class Player:
             self.searcher.advance(*actions)
 
 
-Show = Callable[["State", list[Choice]], None]
+Show = Callable[["State", "State", list[Choice]], None]
 
 
 def play(state: State, players: Sequence[Player], show: Show) -> int:
-    """Play the game to its end, in place; `show` sees every position and the choices so far. Returns the turns."""
+    """Play the game to its end, in place, and return the number of turns.
+
+    After every turn ``show`` is called with the position before it, the position after it, and all choices so far.
+    """
     turns, choices = 0, list[Choice]()
     while not state.is_over:
+        before = state.copy()
         latest = [players[number].choose(state) for number in state.acting]
         state.apply(*(choice.action for choice in latest))
         for player in players:
             player.follow(*(choice.action for choice in latest))
         turns += 1
         choices += latest
-        show(state, choices)
+        show(before, state, choices)
     return turns
 
 
 def watch(
-    game: Annotated[str, typer.Argument(help="Any game; see `ramify games`.")] = "hex",
-    settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
-    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 4_000,
-    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed shows the same game.")] = 0,
-    pause: Annotated[float, typer.Option(min=0, help="Least seconds per turn on a terminal.")] = 0.3,
+    game: Annotated[str, typer.Argument(help="The game: one that 'ramify games' lists, or openspiel:NAME.")] = "hex",
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the game.")
+    ] = None,
+    red: Annotated[int, typer.Option(min=1, help="Simulations per action of the first player.")] = 4_000,
+    blue: Annotated[int, typer.Option(min=1, help="Simulations per action of the second player.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed. The same seed shows the same game.")] = 0,
+    pause: Annotated[float, typer.Option(min=0, help="Minimum time per turn on a terminal, in seconds.")] = 0.3,
 ) -> None:
-    """Watch two search players with different budgets play a game."""
+    """Watch two search players play a game against each other.
+
+    The last move is marked on the board. The players differ in the number of
+    simulations they may use for each action.
+
+    \b
+    ramify watch hex size=7
+    ramify watch connect_four --red 500 --blue 5000 --pause 1
+    """
     from rich.console import Console
 
     from ramify.games import make
@@ -113,45 +128,46 @@ def watch(
 
 
 def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> int:
-    """The position in place, turn after turn, and beside it what the players expect."""
+    """Redraw the position after every turn, with the players' expectations beside or below it."""
     from rich.live import Live
 
-    with Live(screen(state, players, [], console.width), console=console, auto_refresh=False) as live:
+    size = (console.width, console.height)
+    with Live(screen(state, None, players, [], size), console=console, auto_refresh=False) as live:
         shown = time.perf_counter()
 
-        def show(state: State, choices: list[Choice]) -> None:
+        def show(before: State, state: State, choices: list[Choice]) -> None:
             nonlocal shown
             time.sleep(max(0.0, shown + pause - time.perf_counter()))
             shown = time.perf_counter()
-            live.update(screen(state, players, choices, console.width), refresh=True)
+            live.update(screen(state, before, players, choices, size), refresh=True)
 
         return play(state, players, show)
 
 
 def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
-    """Who plays, one line per choice and the position at the end: for files and pipes."""
-    shown = 0
+    """For files and pipes: who plays, one line per choice, and the position at the end."""
+    shown, last = 0, None
     for player in players:
         console.print(introduction(player, state.game), soft_wrap=True)
 
-    def show(_: State, choices: list[Choice]) -> None:
-        nonlocal shown
+    def show(before: State, _: State, choices: list[Choice]) -> None:
+        nonlocal shown, last
         for choice in choices[shown:]:
             console.print(caption(choice), soft_wrap=True)
-        shown = len(choices)
+        shown, last = len(choices), before
 
     turns = play(state, players, show)
-    print_position(console, colour(str(state)))
+    print_position(console, board_text(state, last))
     return turns
 
 
 def sides(game: Game) -> tuple[str, str]:
-    """What the players are called on the board of this game."""
+    """What this game calls its players."""
     return SIDES.get(game.name, ("player 0", "player 1"))
 
 
 def introduction(player: Player, game: Game) -> Text:
-    """Who this is, and how much it may think."""
+    """The colour of a player, what the game calls it, and its simulations per action."""
     from rich.text import Text
 
     text = Text(NAMES[player.number], STYLES[player.number])
@@ -159,26 +175,35 @@ def introduction(player: Player, game: Game) -> Text:
     return text.append(who, "default")
 
 
-def screen(state: State, players: Sequence[Player], choices: list[Choice], width: int) -> Group:
-    """The position, the players beside it (below it where there is no room), and then the latest choice."""
+def screen(
+    state: State, before: State | None, players: Sequence[Player], choices: list[Choice], size: tuple[int, int]
+) -> Group:
+    """The position, the players beside it (below it where the terminal is too narrow), and the latest choice."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    board, people = colour(str(state)), Text()
-    for player in players:
-        people.append("\n").append_text(introduction(player, state.game)).append("\n")
-        people.append(chances([choice.value for choice in choices if choice.player == player.number])).append("\n")
-    last = caption(choices[-1]) if choices else Text()
-    if columns(board) + 4 + BESIDE > width:
-        return Group(cut(board), cut_note(board, width), people, last)
+    board = board_text(state, before, (size[0], size[1] - BELOW))
+    board.rstrip()
+    latest = caption(choices[-1]) if choices else Text()
+    rows = [
+        (introduction(player, state.game), chances([c.value for c in choices if c.player == player.number]))
+        for player in players
+    ]
+    if columns(board) + 4 + BESIDE > size[0]:
+        below = [cut(who.append(f"  {values}")) for who, values in rows]
+        note = cut_note(board, size[0])
+        return Group(cut(board), *([note] if note.plain else []), *below, latest)
+    people = Text()
+    for who, values in rows:
+        people.append("\n").append_text(who).append(f"\n{values}\n")
     grid = Table.grid(padding=(0, 4))
     grid.add_row(cut(board), people)
-    return Group(grid, last)
+    return Group(grid, latest)
 
 
 def chances(values: Sequence[float]) -> str:
-    """The latest values as a row of small columns, from the worst to the best they could be (at least -1 to 1)."""
+    """The latest values as a small bar chart, scaled to the largest value seen and at least to -1 to 1."""
     if not values:
         return ""
     most, top = max(1.0, *map(abs, values)), len(COLUMNS) - 1
@@ -186,22 +211,8 @@ def chances(values: Sequence[float]) -> str:
     return f"expects {values[-1]:+.2f} {''.join(columns)}"
 
 
-def colour(text: str) -> Text:
-    """A printed position with the stones and edges of x in one colour and those of o in another."""
-    from rich.text import Text
-
-    painted = Text()
-    for line in text.splitlines():
-        letters_of_columns = line.split()[:2] == ["a", "b"]
-        for number, word in enumerate(line.split(" ")):
-            style = {"x": STYLES[0], "o": STYLES[1]}.get(word.lower(), "")
-            painted.append(" " if number else "").append(word, "dim" if letters_of_columns else style)
-        painted.append("\n")
-    return painted
-
-
 def caption(choice: Choice) -> Text:
-    """What just happened."""
+    """One choice in a sentence."""
     from rich.text import Text
 
     text = Text(NAMES[choice.player], STYLES[choice.player])

@@ -8,10 +8,52 @@ from collections.abc import Sequence
 from ramify.games.protocol import ActionLike, State
 
 
+class UnclearActionError(ValueError):
+    """A word that may be an action, but cannot be told which; the message says what to write instead."""
+
+
 def read_action(state: State, word: str, player: int) -> int:
-    """The action of that name, or of that number behind '#'."""
+    """The action of that name, in any case where only one is meant, or of that number behind '#'; in chess also SAN."""
     number = word.removeprefix("#")
-    return int(number) if number != word and number.isdecimal() else state.action(word, player)
+    if number != word and number.isdecimal():
+        return int(number)
+    try:
+        return state.action(word, player)
+    except ValueError:
+        found = _alike(state, word, player) or (_by_san(state, word) if state.game.name == "chess" else {})
+        if not found:
+            raise
+    if len(found) > 1:
+        raise UnclearActionError(f"{word!r} can mean {' or '.join(found)}: write one of them exactly")
+    return next(iter(found.values()))
+
+
+def _alike(state: State, word: str, player: int) -> dict[str, int]:
+    """Legal actions whose names differ from the word in case only."""
+    names = {state.action_name(int(action), player): int(action) for action in state.legal_actions(player)}
+    return {name: action for name, action in names.items() if name.lower() == word.lower()}
+
+
+def _by_san(state: State, word: str) -> dict[str, int]:
+    """Legal chess moves by their standard algebraic notation: exactly, else in any case and without x, = and +.
+
+    Without python-chess there are none.
+    """
+    try:
+        board = state.board  # type: ignore[attr-defined]
+    except ImportError:
+        return {}
+    try:
+        move = board.parse_san(word)
+        return {word: state.action(move.uci())}
+    except ValueError:  # not exact, ambiguous, or no move at all
+        moves = {board.san(move): state.action(move.uci()) for move in board.legal_moves}
+        return {san: action for san, action in moves.items() if _plain(san) == _plain(word)}
+
+
+def _plain(san: str) -> str:
+    """A move without what may be left out."""
+    return san.lower().replace("0", "o").translate(str.maketrans("", "", "x=+#-!?"))
 
 
 def action_numbers(state: State, actions: Sequence[ActionLike | tuple[ActionLike, ...]]) -> list[int]:

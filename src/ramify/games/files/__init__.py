@@ -1,0 +1,50 @@
+"""Games in files: JSON for every game, PGN for chess, SGF for Hex. The extension says which."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+from ramify.games.files.record import GameFileError, GameRecord, Result, result_of
+from ramify.games.protocol import Game
+
+# extension: (module with dumps(record) and loads(text), the only game it is for)
+FORMATS = {".json": ("json_format", None), ".pgn": ("pgn", "chess"), ".sgf": ("sgf", "hex")}
+
+
+def extensions(game: Game) -> list[str]:
+    """The kinds of files that can hold a game of this kind."""
+    return [extension for extension, (_, only) in FORMATS.items() if only in (None, game.name)]
+
+
+def write_game(path: Path | str, record: GameRecord) -> None:
+    """Write a game in the format that the extension names."""
+    path, game = Path(path), record.start.game
+    if path.suffix.lower() not in extensions(game):
+        raise GameFileError(f"{path.name!r}: a game of {game.name} is saved as {' or '.join(extensions(game))}")
+    text: str = _module(path).dumps(record)
+    path.write_text(text, encoding="utf-8")
+
+
+def read_game(path: Path | str) -> GameRecord:
+    """The game in a file; a GameFileError says what is wrong with it, and in which line."""
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise GameFileError(f"{path.name!r}: games are loaded from {', '.join(FORMATS)} files")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise GameFileError(f"{path}: not a text file") from None
+    try:
+        record: GameRecord = _module(path).loads(text)
+    except GameFileError as error:
+        raise GameFileError(f"{path}, {error}" if error.line else f"{path}: {error}") from None
+    return record
+
+
+def _module(path: Path) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{FORMATS[path.suffix.lower()][0]}")
+
+
+__all__ = ["FORMATS", "GameFileError", "GameRecord", "Result", "extensions", "read_game", "result_of", "write_game"]
