@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from math import sqrt
 
 from ramify._core import State
+from ramify.games.percent import percentages
 from ramify.games.pictures.svg import Canvas, Point
 
 RADIUS = 22.0  # of a hexagon, centre to corner
 WIDTH = sqrt(3) * RADIUS
 MARGIN = 3.2 * RADIUS
-SHOWN = 0.01  # smallest share that is written on a cell
 COLOURS = {"x": "#d0382f", "o": "#2a66b1"}
 RIMS = {"x": "#8e1f19", "o": "#17427a"}
 
@@ -25,8 +25,10 @@ HEXAGON = (TOP, UPPER_RIGHT, LOWER_RIGHT, BOTTOM, LOWER_LEFT, UPPER_LEFT)
 def draw(state: State, heat: Mapping[int, float] | None = None) -> str:
     """The board with its edges, coordinates and stones; the last stone, where known, carries a white dot.
 
-    ``heat``: shares of cells (actions), shown by colour and in percent.
+    ``heat``: shares of cells (actions), shown by colour and in whole percent that add up.
     """
+    shares = heat or {}
+    percent = dict(zip(shares, percentages(list(shares.values())), strict=True))
     board: list[str] = state.fields["board"]
     last: str | None = state.fields["last"]
     size = len(board)
@@ -36,11 +38,11 @@ def draw(state: State, heat: Mapping[int, float] | None = None) -> str:
     for row in range(size):
         for column in range(size):
             corners = [_shifted(_centre(row, column), corner) for corner in HEXAGON]
-            share = (heat or {}).get(row * size + column, 0.0)
-            canvas.polygon(corners, fill=_warm(share), stroke="#8a7752", stroke_width=1.2)
-            if share >= SHOWN:
+            cell = row * size + column
+            canvas.polygon(corners, fill=_warm(shares.get(cell, 0.0)), stroke="#8a7752", stroke_width=1.2)
+            if percent.get(cell):
                 x, y = _centre(row, column)
-                canvas.text(x, y + 5, f"{100 * share:.0f}", size=14, fill="#3a2a10")
+                canvas.text(x, y + 5, str(percent[cell]), size=14, fill="#3a2a10")
     _coordinates(canvas, size)
     for row, line in enumerate(board):
         for column, symbol in enumerate(line):
