@@ -126,11 +126,12 @@ def checkpoint_player(config: TrainConfig, game: Game, network: Path, simulation
 
 def reference_entrants(game: Game, simulations: int) -> list[Entrant]:
     """Players that need no training, as far as they can play the game: random, a classical one, and random playouts."""
-    known = [
+    mixed = {"acting": "nash"} if game.simultaneous else {}
+    known: list[tuple[str, str, dict[str, Any]]] = [
         ("random", "random", {}),
         ("alpha-beta, depth 3", "alphabeta", {"depth": 3}),
         ("greedy", "greedy", {}),
-        (f"random playouts, {simulations} simulations", "search", {"simulations": simulations}),
+        (f"random playouts, {simulations} simulations", "search", {"simulations": simulations, **mixed}),
     ]
     found = []
     for name, kind, settings in known:

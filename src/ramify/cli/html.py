@@ -27,7 +27,7 @@ figure { margin: 0 } figcaption { font-size: .9rem; max-width: 26rem } figcaptio
 .bars i { display: inline-block; height: .7em; background: #e0a458; min-width: 1px }
 pre { overflow-x: auto; font-size: .85rem; background: #f6efe0; padding: .8rem } summary { cursor: pointer }
 @media (max-width: 30rem) { body { margin: 1rem auto } .strip figure { width: 8.2rem }
-  .thoughts figure { width: 100% } }
+  td, th { padding: .25rem .4rem } td:first-child { white-space: normal; min-width: 7.5rem } .thoughts figure { width: 100% } }
 """
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 420.0, 220.0, 52.0, 28.0, 12.0
 TALL = 300.0  # height of the chart of ratings
@@ -91,8 +91,7 @@ def bars(head: str, rows: Sequence[tuple[str, int]]) -> str:
     """Names with whole percentages, each with a bar."""
     most = max((percent for _, percent in rows), default=0) or 1
     lines = [
-        f"<tr><td>{escape(name)}</td><td>{percent} %</td>"
-        f'<td><i style="width:{5 * percent / most:.2f}rem"></i></td></tr>'
+        f'<tr><td>{escape(name)}</td><td>{percent}%</td><td><i style="width:{5 * percent / most:.2f}rem"></i></td></tr>'
         for name, percent in rows
     ]
     return f'<table class="bars"><tr><th colspan="3">{escape(head)}</th></tr>{"".join(lines)}</table>'
@@ -103,12 +102,15 @@ def curve(values: Sequence[float], steps: Sequence[float], *, percent: bool = Fa
     canvas = Canvas(WIDTH, HEIGHT)
     low, high = min(values), max(values)
     span = (high - low) or 1.0
+    digits = 2 if span >= 0.1 else 3
     width, height = WIDTH - LEFT - 14, HEIGHT - BOTTOM - TOP
     last = max(steps) or 1.0
     for share in (0.0, 0.5, 1.0):
         y, value = TOP + height * (1 - share), low + share * span
         canvas.line((LEFT, y), (WIDTH - 14, y), stroke=PALE, stroke_width=1.0)
-        canvas.text(LEFT - 6, y + 4, f"{value:.0%}" if percent else f"{value:.2f}", size=13, anchor="end", fill=INK)
+        canvas.text(
+            LEFT - 6, y + 4, f"{value:.0%}" if percent else f"{value:.{digits}f}", size=13, anchor="end", fill=INK
+        )
     x_axis(canvas, last, width, HEIGHT)
     points = [
         (LEFT + width * step / last, TOP + height * (1 - (value - low) / span))

@@ -106,7 +106,7 @@ def print_rating(found: dict[str, Any]) -> None:
     from ramify.arena.ratings import MEANING
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("player", "Elo", "95 %", "games", "won", "drawn", "lost"):
+    for name in ("player", "Elo", "95%", "games", "won", "drawn", "lost"):
         table.add_column(name, justify="left" if name == "player" else "right")
     for one in found["players"]:
         interval = "anchor" if one["name"] == found["anchor"] else f"{one['low']:+.0f} … {one['high']:+.0f}"

@@ -153,7 +153,7 @@ def strength_section(folder: Path, rating: dict[str, Any] | None) -> str:
     from ramify.arena.ratings import MEANING
 
     text = (
-        "Each point is a checkpoint of the run; the bar around it is its 95 % interval. "
+        "Each point is a checkpoint of the run; the bar around it is its 95% interval. "
         "Dashed lines are players that do not learn. "
         f"Checkpoints search with {rating['simulations']:,} simulations per move. "
         f"The player “{rating['anchor']}” is fixed at 0 Elo."
@@ -172,9 +172,9 @@ def ratings_table(rating: dict[str, Any]) -> str:
     for place, one in enumerate(rating["players"], 1):
         shares = percentages([one["wins"], one["draws"], one["losses"]])
         interval = "fixed" if one["name"] == rating["anchor"] else f"{one['low']:+.0f} to {one['high']:+.0f}"
-        numbers = [f"{one['elo']:+.0f}", interval, f"{one['games']:,}", *(f"{share} %" for share in shares)]
+        numbers = [f"{one['elo']:+.0f}", interval, f"{one['games']:,}", *(f"{share}%" for share in shares)]
         rows.append([f"{place}. {one['name']}", *numbers])
-    return html.table(["Player", "Elo", "95 % interval", "Games", "Won", "Drawn", "Lost"], rows)
+    return html.table(["Player", "Elo", "95% interval", "Games", "Won", "Drawn", "Lost"], rows)
 
 
 def scores_table(rating: dict[str, Any]) -> str:
@@ -193,7 +193,7 @@ def scores_table(rating: dict[str, Any]) -> str:
 
 
 def percent(number: int | None) -> str:
-    return "" if number is None else f"{number} %"
+    return "" if number is None else f"{number}%"
 
 
 def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
@@ -209,8 +209,8 @@ def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
     last = iterations[-1]
     shares = percentages([last["first_wins"], last["draws"], max(0.0, 1 - last["first_wins"] - last["draws"])])
     ended = (
-        f"In the self-play games of the latest iteration, the first player won {shares[0]} %, "
-        f"{shares[1]} % were draws, and the second player won {shares[2]} %."
+        f"In the self-play games of the latest iteration, the first player won {shares[0]}%, "
+        f"{shares[1]}% were draws, and the second player won {shares[2]}%."
     )
     return (html.paragraph(JUDGED) + html.row(figures) if figures else "") + html.paragraph(ended)
 
