@@ -175,7 +175,7 @@ def evil() -> Iterator[str]:
         def observation(self, left, player):
             return (left,)
 
-        def action_name(self, action, player):
+        def action_name(self, left, action, player):
             return "<script>" if action else "&no"
 
     yield name

@@ -27,7 +27,8 @@ figure { margin: 0 } figcaption { font-size: .9rem; max-width: 26rem } figcaptio
 .bars i { display: inline-block; height: .7em; background: #e0a458; min-width: 1px }
 pre { overflow-x: auto; font-size: .85rem; background: #f6efe0; padding: .8rem } summary { cursor: pointer }
 @media (max-width: 30rem) { body { margin: 1rem auto } .strip figure { width: 8.2rem }
-  td, th { padding: .25rem .4rem } td:first-child { white-space: normal; min-width: 7.5rem } .thoughts figure { width: 100% } }
+  td, th { padding: .25rem .4rem } td:first-child { white-space: normal; min-width: 7.5rem }
+  .thoughts figure { width: 100% } }
 """
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 420.0, 220.0, 52.0, 28.0, 12.0
 TALL = 300.0  # height of the chart of ratings

@@ -250,7 +250,7 @@ def machine() -> str:
     import os
     import platform
 
-    import torch
+    from ramify.networks.devices import gpu_name
 
     name = platform.processor() or platform.machine()
     try:
@@ -258,6 +258,6 @@ def machine() -> str:
         name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
     except OSError:
         pass
-    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
     cores = os.cpu_count() or 1
-    return f"{name}, {cores} core{'s' if cores > 1 else ''}{gpu}, {platform.system()}"
+    parts = [name, f"{cores} core{'s' if cores > 1 else ''}", gpu_name(), platform.system()]
+    return ", ".join(part for part in parts if part)
