@@ -60,7 +60,7 @@ def test_a_run_is_rated_and_no_game_is_played_twice(run, tmp_path):
         "random playouts, 4 simulations"
     }
     assert found["played"] == 2 * len(found["pairings"])
-    assert [one["elo"] for one in found["players"] if one["name"] == "random"] == [0]
+    assert [one["elo"] for one in found["players"] if one["name"] == "untrained"] == [0]
     assert sum(one["points"] for one in found["players"]) == found["played"]
     again = json.loads(run("rate", str(folder), *QUICK, "--json")[1])
     assert (again["played"], again["found"]) == (0, found["played"])

@@ -191,7 +191,6 @@ def rate_run(
         raise ValueError(f"the run in {folder} has one checkpoint only, and nobody to compare it with")
     conditions = Conditions(run_openings(game, plan.games // 2, config.seed), config.seed)
     tournament = Tournament(game, tuple(run_pairings(entrants)), plan.games, conditions)
-    pace = pace or Pace(together=max(16, plan.games))
     standings = tournament.run(results=results, pace=pace, watch=watch, on_interrupt="return")
     return RunRating(config, game, plan, tuple(entrants), standings)
 
@@ -201,8 +200,9 @@ def describe_rating(rating: RunRating) -> dict[str, Any]:
     standings, names = rating.standings, rating.names
     by_name = {entrant.name: entrant for entrant in rating.entrants}
     played = {identity for game in standings.counted for identity in game.fixture.players}
-    anchor = next((one.config.identity for one in rating.entrants if one.config.kind == "random"), None)
-    anchor = anchor or rating.entrants[0].config.identity
+    # The first checkpoint: it has games against weak and strong players. Random moves mostly lose every game, and
+    # intervals measured from there would be as wide as that says little.
+    anchor = rating.entrants[0].config.identity
     ratings = standings.ratings(anchor=anchor if anchor in played else None)
     lines = standings.crosstable()
     players = []

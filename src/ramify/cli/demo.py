@@ -27,7 +27,7 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where everything is kept; an unfinished run goes on.")] = Path(
         "runs/demo"
     ),
-    games: Annotated[int, typer.Option(min=2, help="Rating games of every two players who meet; an even number.")] = 20,
+    games: Annotated[int, typer.Option(min=2, help="Rating games of every two players who meet; an even number.")] = 12,
     simulations: Annotated[int, typer.Option(min=1, help="Of a rated player's searches.")] = 200,
     json: Annotated[bool, typer.Option("--json", help="For machines: ratings and where the report is.")] = False,
 ) -> None:
@@ -47,7 +47,7 @@ def demo(
         plan = RatingPlan(games, simulations)
         config = load_config(PRESET, parse_settings(settings or []))
         train_with_panel(config, folder, quiet=json)
-        rating, _ = rate.play(folder, plan, Pace(together=max(16, games)), quiet=json)
+        rating, _ = rate.play(folder, plan, Pace(rate.TOGETHER), quiet=json)
         found = rate.finish(folder, rating)
         path = write_report(folder)
     except KeyboardInterrupt:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ramify.arena.runs import RatingPlan, RunRating
 
 STORE = "ramify.db"  # in the run's folder
+TOGETHER = 64  # games at once: with many pairings, fewer would give networks batches of one or two
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, or its name in runs/.")]
 
 
@@ -28,7 +29,7 @@ def rate(
     ] = None,
     checkpoints: Annotated[int, typer.Option(min=2, help="Rate at most so many: every k-th, and the latest.")] = 6,
     references: Annotated[bool, typer.Option(help="Also play against players that need no training.")] = True,
-    together: arena.Together = 32,
+    together: arena.Together = TOGETHER,
     workers: arena.Workers = 0,
     json: arena.AsJson = False,
 ) -> None:

@@ -208,9 +208,10 @@ def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
         return html.paragraph("There is nothing to see before the first iteration is over.")
     last = iterations[-1]
     shares = percentages([last["first_wins"], last["draws"], max(0.0, 1 - last["first_wins"] - last["draws"])])
+    drawn = f"{shares[1]}% were draws, and " if any(line["draws"] for line in iterations) else "and "
     ended = (
         f"In the self-play games of the latest iteration, the first player won {shares[0]}%, "
-        f"{shares[1]}% were draws, and the second player won {shares[2]}%."
+        f"{drawn}the second player won {shares[2]}%."
     )
     return (html.paragraph(JUDGED) + html.row(figures) if figures else "") + html.paragraph(ended)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ramify.training import TrainConfig
 
 PICTURES = 5  # of a game
-THOUGHTS = 4  # positions that the network is asked about
+THOUGHTS = 3  # positions that the network is asked about
 SIMULATIONS = 200  # behind each of them
 LISTED = 5  # actions of a position; the rest is one line
 PLAYERS = {  # as pictures show them; of any other game there are a first and a second player
