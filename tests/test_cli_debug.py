@@ -22,6 +22,8 @@ MISTAKES = {
     "match": ["nosuchplayer", "random"],
     "tournament": ["nosuchplayer", "random"],
     "ratings": ["--store", "nosuch.db"],
+    "rate": ["nosuch"],
+    "report": ["nosuch"],
     "export": ["nosuch.safetensors", "net.onnx"],
     "htp": ["--network", "nosuch.safetensors"],
     "play": ["nosuchgame"],

@@ -99,9 +99,12 @@ def test_the_demo_trains_rates_and_reports(run, tmp_path):
     code, out, err = run(*words, "--json")
     assert code == 0, err
     found = json.loads(out)
-    assert {row["player"] for row in found["ratings"]} == {"trained", "untrained", "alpha-beta, depth 3", "random"}
+    assert {row["name"] for row in found["ratings"]} == {
+        *("untrained", "iteration 1", "iteration 2", "alpha-beta, depth 3", "random"),
+        "random playouts, 5 simulations",
+    }
     page = (tmp_path / found["report"]).read_text()
-    for part in ("How it learnt", "How strong it is", "What it thinks", "<svg", "vs random", "max_seconds"):
+    for part in ("Learning Hex 5×5 from self-play", "How strong it is", "What it thinks", "<svg", "max_seconds"):
         assert part in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     code, out, _ = run(*words)  # nothing is left to do

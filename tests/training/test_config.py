@@ -13,7 +13,7 @@ from tests.training.helpers import tiny
 @pytest.mark.parametrize("name", presets())
 def test_presets_are_whole(name):
     config = load_config(name)
-    assert config.game == "hex"
+    assert config.game.replace("_", "-") == name or name.startswith(f"{config.game}-")
     assert TrainConfig(**config.model_dump()) == config
 
 

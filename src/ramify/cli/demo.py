@@ -4,39 +4,20 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli import report
-from ramify.cli.arena import progress_bar
+from ramify.cli import rate
 from ramify.cli.common import fail, parse_settings, print_json
-from ramify.cli.train import CURVES, PROBLEMS, end_stopped, watcher
+from ramify.cli.report import write_report
+from ramify.cli.train import PROBLEMS, end_stopped, watcher
 
 if TYPE_CHECKING:
-    from ramify.arena import Standings
-    from ramify.games import Game
     from ramify.training import TrainConfig
 
 PRESET = "hex-5"
-THOUGHT = 200  # simulations behind the pictures of the report
-TRAINED, RANDOM = "trained", "random"  # names of players that others are measured against
-SHOWN = ("", "c3", "b3 c3", "a1 c3 d2")  # positions in the report, as actions
-
-
-@dataclass(frozen=True)
-class Rated:
-    """Players by name, and what came of their games."""
-
-    identities: dict[str, str]  # by name
-    standings: Standings
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The names by identity."""
-        return {identity: name for name, identity in self.identities.items()}
 
 
 def demo(
@@ -46,129 +27,48 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where everything is kept; an unfinished run goes on.")] = Path(
         "runs/demo"
     ),
-    games: Annotated[int, typer.Option(min=2, help="Rating games of every two players; an even number.")] = 40,
+    games: Annotated[int, typer.Option(min=2, help="Rating games of every two players who meet; an even number.")] = 12,
     simulations: Annotated[int, typer.Option(min=1, help="Of a rated player's searches.")] = 200,
     json: Annotated[bool, typer.Option("--json", help="For machines: ratings and where the report is.")] = False,
 ) -> None:
     """Train Hex 5x5 from nothing, rate the result, and write a report.
 
-    About four minutes on two cores. The trained player meets random moves,
-    alpha-beta search three moves deep, and itself before training.
+    About four minutes on two cores. It does what 'ramify train hex-5',
+    'ramify rate' and 'ramify report' do: checkpoints of the run meet each
+    other, random moves, alpha-beta search three moves deep, and a search that
+    knows only random playouts.
     """
     started = time.perf_counter()
     try:
-        from ramify.arena.matches import check_pairs
+        from ramify.arena.matches import ParallelSettings
+        from ramify.arena.runs import RatingPlan
         from ramify.training import load_config
 
-        check_pairs(games)
+        plan = RatingPlan(games, simulations)
         config = load_config(PRESET, parse_settings(settings or []))
-        trained = train_with_panel(config, folder, quiet=json)
-        rated = rate(config, folder, trained, games, simulations, quiet=json)
-        path = write_report(config, folder, trained, rated, time.perf_counter() - started)
+        train_with_panel(config, folder, quiet=json)
+        rating, _ = rate.play(folder, plan, ParallelSettings(rate.TOGETHER), quiet=json)
+        found = rate.finish(folder, rating)
+        path = write_report(folder)
     except KeyboardInterrupt:
         end_stopped(folder)
     except PROBLEMS as error:
         fail(error)
-    show(rated, path, time.perf_counter() - started, as_json=json)
+    show(found, path, time.perf_counter() - started, as_json=json)
 
 
-def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
-    """Train, or go on; the network."""
-    from ramify.training import network_file, train
+def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> None:
+    """Train, or go on."""
+    from ramify.training import train
 
     with ExitStack() as stack:
-        return network_file(train(config, folder, show=watcher(stack, folder, quiet=quiet)))
+        train(config, folder, show=watcher(stack, folder, quiet=quiet))
 
 
-def rate(config: TrainConfig, folder: Path, trained: Path, games: int, simulations: int, *, quiet: bool) -> Rated:
-    """Let the trained player, the untrained one, alpha-beta and random moves play each other."""
-    from ramify.arena import MatchConfig, Openings, ParallelSettings, Tournament, player_config, round_robin
-    from ramify.games import make
-    from ramify.store import Store
-    from ramify.training import checkpoints, network_file
-
-    first = network_file(checkpoints(folder / "checkpoints")[0])
-    search = {"simulations": simulations, "c_puct": config.search.c_puct, "fpu": config.search.fpu, "exact": False}
-    players = {
-        TRAINED: player_config("search", network=str(trained), **search),
-        "untrained": player_config("search", network=str(first), **search),
-        "alpha-beta, depth 3": player_config("alphabeta", depth=3),
-        RANDOM: player_config("random"),
-    }
-    pairings = tuple(round_robin(list(players.values())))
-    game = make(config.game, **config.params)
-    tournament = Tournament(game, pairings, games, MatchConfig(Openings("random:2"), config.seed))
-    with Store(folder / "ramify.db") as store, progress_bar(quiet) as watch:
-        standings = tournament.run(results=store.results(), parallel=ParallelSettings(concurrency=games), watch=watch)
-    return Rated({name: player.identity for name, player in players.items()}, standings)
-
-
-def write_report(config: TrainConfig, folder: Path, trained: Path, rated: Rated, seconds: float) -> Path:
-    """The page with curves, ratings and positions."""
-    from ramify.games import make
-    from ramify.training import as_yaml, read_metrics
-
-    iterations = list(read_metrics(folder / "metrics.jsonl", "iteration"))
-    total = int(sum(line["games"] for line in iterations))
-    subtitle = (
-        f"{total:,} games of self-play, {iterations[-1]['positions']:,} positions, "
-        f"{iterations[-1]['step']:,} steps; {seconds:.0f} s in all"
-    )
-    game = make(config.game, **config.params)
-    sections = [
-        ("How it learnt", report.curves(iterations, CURVES)),
-        ("How strong it is", report.ratings_table(rated.standings, rated.names, rated.identities[RANDOM])),
-        ("What it thinks", report.pictures(thoughts(config, game, trained))),
-        ("Settings", report.verbatim(as_yaml(config, only_changed=True))),
-    ]
-    path = folder / "report.html"
-    report.write(path, report.page(f"{game} from nothing", subtitle, sections))
-    return path
-
-
-def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, Any, Any]]:
-    """Some positions and what the trained player finds there."""
-    from ramify.engine import search
-    from ramify.evaluators import Network
-    from ramify.games.notation import play_words
-    from ramify.networks import load
-
-    evaluator, found = Network(load(trained), "cpu"), []
-    for actions in SHOWN:
-        state = game.initial_state()
-        play_words(state, actions.split())
-        result = search(state, evaluator, THOUGHT, c_puct=config.search.c_puct)
-        to_move = "red" if state.acting[0] == 0 else "blue"
-        caption = (
-            f"{f'after {actions}' if actions else 'the empty board'}, {to_move} to move: share of visits and value"
-        )
-        found.append((caption, state, result))
-    return found
-
-
-def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
+def show(found: dict[str, Any], path: Path, seconds: float, *, as_json: bool) -> None:
     """The ratings for people or machines, and where the report is."""
-    from ramify.arena.ratings import MEANING
-
-    ratings = rated.standings.ratings(anchor=rated.identities[RANDOM])
-    lines, names, trained = rated.standings.crosstable(), rated.names, rated.identities[TRAINED]
-    rows: list[dict[str, Any]] = [
-        {
-            "player": names[str(rating.player)],
-            "elo": round(rating.elo),
-            "interval": [round(rating.low), round(rating.high)],
-            "trained_scores": lines[trained, str(rating.player)].points / lines[trained, str(rating.player)].games
-            if rating.player != trained
-            else None,
-        }
-        for rating in ratings.table
-    ]
     if as_json:
-        return print_json({"ratings": rows, "report": str(path), "seconds": round(seconds, 1)})
-    for row in rows:
-        low, high = row["interval"]
-        score = "" if row["trained_scores"] is None else f"   the trained player scores {row['trained_scores']:.0%}"
-        print(f"{row['player']:20} {row['elo']:+5} Elo ({low:+} to {high:+}){score}")
-    print(f"{MEANING}.")
+        return print_json({"ratings": found["players"], "report": str(path), "seconds": round(seconds, 1)})
+    rate.print_rating(found)
     print(f"{seconds:.0f} s in all; look at {path}")
     return None

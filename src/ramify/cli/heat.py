@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ramify.cli.boards import mark
+from ramify.games.percent import percentages
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -26,13 +27,15 @@ def heat_text(state: State, result: SearchResult) -> Text:
 
 
 def hex_heat(state: State, result: SearchResult) -> Text:
-    """The board with the percentage of visits on every empty cell; below half a percent there is a dot."""
+    """The board with the percentage of visits on every empty cell: none where it is 0."""
     from rich.text import Text
 
     rows: list[str] = state.fields["board"]  # type: ignore[attr-defined]
     size, player = len(rows), result.acting[0]
     visits = result.visits.sum(axis=1 - player)
-    shares = dict(zip(map(int, result.outcomes[player]), visits / max(int(visits.sum()), 1), strict=True))
+    outcomes = [int(action) for action in result.outcomes[player]]
+    shares = dict(zip(outcomes, visits / max(int(visits.sum()), 1), strict=True))
+    percent = dict(zip(outcomes, percentages(visits.tolist()), strict=True))
     most = max(shares.values())
     letters = "".join(f"{chr(97 + column):>4}" for column in range(size))
     text = Text("    " + letters + "\n", "dim")
@@ -40,12 +43,12 @@ def hex_heat(state: State, result: SearchResult) -> Text:
         text.append("  " * row + f"{row + 1:>4}", "dim")
         for column, symbol in enumerate(symbols):
             share = shares.get(row * size + column, 0.0)
-            number = f"{100 * share:.0f}" if share >= 0.005 else "."
+            number = percent.get(row * size + column) or "."
             text.append(f"{number if symbol == '.' else symbol:>4}", STYLES.get(symbol, heat_style(share / most)))
         text.append(f"  {row + 1}\n", "dim")
     text.append("  " * size + "    " + letters + "\n", "dim")
-    if size * size in shares:
-        text.append(f"swap {100 * shares[size * size]:.0f} %\n")
+    if size * size in percent:
+        text.append(f"swap {percent[size * size]} %\n")
     text.append("percent of the visits", "dim")
     return mark(text, [(row + 1, 2 * row + 7 + 4 * column) for row, column in last_cell(state)])
 

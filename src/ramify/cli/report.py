@@ -1,116 +1,264 @@
-"""A training run as one HTML page: curves, ratings, positions with policies. Nothing is loaded from elsewhere."""
+"""``ramify report``: a training run as one HTML page with ratings, curves, games and settings."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from html import escape
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ramify.games.pictures.svg import Canvas
+import typer
+
+from ramify.cli import html
+from ramify.cli.common import fail, print_json
+from ramify.cli.rate import Run, find_run
+from ramify.cli.train import PROBLEMS
+from ramify.games.percent import percentages
 
 if TYPE_CHECKING:
-    from ramify.arena import Standings
+    from ramify.games import Game
+    from ramify.training import TrainConfig
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #2b2620; background: #fdfaf3; max-width: 62rem; margin: 2rem auto;
-  padding: 0 1rem }
-h1 { margin-bottom: 0 } h2 { margin-top: 2.5rem } .dim { color: #7a705f }
-table { border-collapse: collapse }
-td, th { padding: .25rem .9rem; text-align: right; border-bottom: 1px solid #e5dcc8 }
-td:first-child, th:first-child { text-align: left }
-.row { display: flex; flex-wrap: wrap; gap: 1.5rem } figure { margin: 0 } figcaption { font-size: .9rem }
-svg { max-width: 100%; height: auto }
-"""
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 420.0, 220.0, 52.0, 28.0, 12.0
-COLOUR = "#b3541e"
-
-
-def curve(values: Sequence[float], steps: Sequence[float]) -> str:
-    """A line over steps, with the least and the largest value written beside it."""
-    canvas = Canvas(WIDTH, HEIGHT)
-    low, high = min(values), max(values)
-    span = (high - low) or 1.0
-    width, height = WIDTH - LEFT - 10, HEIGHT - BOTTOM - TOP
-    last = max(steps) or 1.0
-
-    def place(step: float, value: float) -> tuple[float, float]:
-        return LEFT + width * step / last, TOP + height * (1 - (value - low) / span)
-
-    for share in (0.0, 0.5, 1.0):
-        y = TOP + height * (1 - share)
-        canvas.line((LEFT, y), (WIDTH - 10, y), stroke="#e5dcc8", stroke_width=1.0)
-        canvas.text(LEFT - 6, y + 4, f"{low + share * span:.2f}", size=12, anchor="end", fill="#7a705f")
-    for share in (0.0, 0.5, 1.0):
-        canvas.text(LEFT + width * share, HEIGHT - 8, f"{last * share:,.0f}", size=12, fill="#7a705f")
-    points = [place(step, value) for step, value in zip(steps, values, strict=True)]
-    data = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    canvas.path(data, fill="none", stroke=COLOUR, stroke_width=2.0, stroke_linejoin="round")
-    canvas.circle(*points[-1], 3.5, fill=COLOUR)
-    return canvas.render()
+CURVES = {  # figure of an iteration: its title, and what it means
+    "new_policy": (
+        "Policy loss on new positions",
+        "How far the network's policy is from what the search recommends (cross-entropy). Lower is better.",
+    ),
+    "new_value": (
+        "Value loss on new positions",
+        "How far the network's value is from how the games went on. Lower is better, but games that are hard to "
+        "predict keep it above zero.",
+    ),
+    "new_top1": (
+        "Best action predicted",
+        "How often the network's first choice is the search's first choice, without any search.",
+    ),
+    "new_explained_variance": (
+        "Value explained",
+        "How much of the difference between positions the value predicts: 1 is everything, 0 is no better than always "
+        "guessing the average.",
+    ),
+    "game_length": ("Game length", "Turns in an average game of self-play."),
+}
+JUDGED = "Losses are measured on the newest positions of each iteration, before the network has trained on them."
+PERCENT = ("new_top1",)
 
 
-def figure(picture: str, caption: str) -> str:
-    return f"<figure>{picture}<figcaption>{escape(caption)}</figcaption></figure>"
+def report(
+    run: Run,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write it; default: report.html in the run's folder.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="For machines: where the report is.")] = False,
+) -> None:
+    """Write a report on a training run, finished or not, as one HTML page.
+
+    It has the ratings that 'ramify rate' has found, learning curves, sample
+    games, what the network thinks of some positions, and the settings. The
+    page loads nothing from elsewhere.
+
+    \\b
+    ramify rate hex-5
+    ramify report hex-5
+    """
+    try:
+        path = write_report(find_run(run), out)
+    except PROBLEMS as error:
+        fail(error)
+    if json:
+        return print_json({"report": str(path)})
+    print(f"wrote {path}")
+    return None
 
 
-def verbatim(text: str) -> str:
-    return f"<pre>{escape(text)}</pre>"
+def write_report(folder: Path, out: Path | None = None) -> Path:
+    """Make the report on the run in a folder; the file."""
+    from ramify.arena.runs import read_rating, read_run
+    from ramify.base.files import write_atomically
+    from ramify.cli.samples import sample_section, thought_section
+    from ramify.games import make
+    from ramify.training import as_yaml, read_metrics
+
+    config = read_run(folder)
+    game = make(config.game, **config.params)
+    iterations, rating = list(read_metrics(folder / "metrics.jsonl", "iteration")), read_rating(folder)
+    samples = sample_section(folder, game, rating)
+    sections = [
+        ("How strong it is", strength_section(folder, rating)),
+        ("How it learned", learning_section(iterations)),
+        ("Sample games", samples.html),
+        ("What it thinks", thought_section(folder, config, game, samples.first)),
+        ("About this run", html.facts(run_facts(folder, config, rating))),
+        ("Settings", html.folded("Settings that differ from the defaults", html.verbatim(as_yaml(config, True)))),
+    ]
+    path = out or folder / "report.html"
+    title = f"Learning {game_title(game)} from self-play"
+    text = html.page(title, subtitle(config, iterations), [part for part in sections if part[1]])
+    write_atomically(path, text.encode())
+    return path
 
 
-def curves(iterations: Sequence[Mapping[str, float]], names: Mapping[str, str]) -> str:
-    """A picture for each figure that the iterations have."""
-    parts = []
-    for name, label in names.items():
-        lines = [line for line in iterations if name in line]
-        if len(lines) > 1:
-            drawn = curve([line[name] for line in lines], [line["step"] for line in lines])
-            parts.append(figure(drawn, f"{label}, by training step"))
-    return f'<div class="row">{"".join(parts)}</div>'
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    cells = "".join(f"<th>{escape(word)}</th>" for word in head)
-    lines = ["<tr>" + "".join(f"<td>{escape(word)}</td>" for word in row) + "</tr>" for row in rows]
-    return f"<table><tr>{cells}</tr>{''.join(lines)}</table>"
-
-
-def ratings_table(standings: Standings, names: Mapping[str, str], anchor: str) -> str:
-    """Ratings with 95 % intervals, best first, how each did against each, and what Elo means."""
-    from ramify.arena.ratings import MEANING
-
-    ratings = standings.ratings(anchor=anchor)
-    lines = standings.crosstable()
-    order = [str(rating.player) for rating in ratings.table]
-    rows = []
-    for player in order:
-        rating = ratings[player]
-        points = [
-            f"{line.points / line.games:.0%}" if (line := lines.get((player, other))) and line.games else ""
-            for other in order
-        ]
-        rows.append([names[player], f"{rating.elo:+.0f}", f"{rating.low:+.0f} to {rating.high:+.0f}", *points])
-    listed = table(["player", "Elo", "95 %", *(f"vs {names[player]}" for player in order)], rows)
-    return f'{listed}<p class="dim">{escape(MEANING)}.</p>'
-
-
-def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:
-    """The whole page, from parts that are HTML already."""
-    body = "".join(f"<h2>{escape(head)}</h2>{content}" for head, content in sections)
+def subtitle(config: TrainConfig, iterations: Sequence[Mapping[str, float]]) -> str:
+    """How much was played and learned, and whether the run is over."""
+    if not iterations:
+        return "This run has not finished its first iteration yet."
+    last, played = iterations[-1], int(sum(line["games"] for line in iterations))
+    done, wanted = int(last["iteration"]), config.loop.iterations
+    limit = config.loop.max_seconds
+    over = done >= wanted or (limit is not None and last["seconds"] >= limit)
+    far = f"{done:,} iterations" if over else f"{done:,} iterations so far, of {wanted:,} at most"
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
-        f'<h1>{escape(title)}</h1><p class="dim">{escape(subtitle)}</p>{body}</html>\n'
+        f"{far}: {played:,} games of self-play, {int(last['positions']):,} positions "
+        f"and {int(last['step']):,} training steps in {duration(last['seconds'])}."
     )
 
 
-def pictures(results: Sequence[tuple[str, Any, Any]]) -> str:
-    """Positions with what the search found on them: (caption, state, result) each."""
-    from ramify.cli.analysis import picture
+def duration(seconds: float) -> str:
+    """A time as people say it."""
+    if seconds < 120:
+        return f"{seconds:.0f} seconds"
+    minutes = round(seconds / 60)
+    return f"{minutes} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
 
-    parts = [figure(picture(state, result), caption) for caption, state, result in results]
-    return f'<div class="row">{"".join(parts)}</div>'
+
+def game_title(game: Game) -> str:
+    """What people call the game."""
+    params = game.params
+    if game.name == "hex":
+        return f"Hex {params['size']}×{params['size']}{' with the swap rule' if params['swap'] else ''}"
+    if game.name == "pyrat":
+        return f"PyRat {params['width']}×{params['height']}"
+    if game.name == "goofspiel":
+        return f"Goofspiel with {params['cards']} cards"
+    if game.name in (known := {"tictactoe": "tic-tac-toe", "connect_four": "Connect Four", "chess": "chess"}):
+        return known[game.name]
+    family, _, name = game.name.partition(":")
+    words = (name or family).replace("_", " ").replace("-", " ")
+    given = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in params.items() if is_short(value))
+    return f"{words} ({given})" if given else words
 
 
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+def is_short(value: Any) -> bool:
+    return isinstance(value, str | int | float) and len(str(value)) <= 20
+
+
+def strength_section(folder: Path, rating: dict[str, Any] | None) -> str:
+    """Ratings over training steps, and as a table."""
+    if rating is None:
+        return html.paragraph(
+            f"This run has not been rated yet. `ramify rate {folder}` lets its checkpoints play each other; "
+            f"`ramify report {folder}` then shows the result here."
+        )
+    from ramify.arena.ratings import MEANING
+
+    text = (
+        "Each point is a checkpoint of the run; the bar around it is its 95% interval. "
+        "Dashed lines are players that do not learn. "
+        f"Checkpoints search with {rating['simulations']:,} simulations per move. "
+        f"The player “{rating['anchor']}” is fixed at 0 Elo."
+    )
+    parts = [html.figure(html.elo_chart(rating["players"]), "Elo by training step", text)]
+    parts += [ratings_table(rating), html.paragraph(f"{MEANING}.", dim=True)]
+    parts.append(html.folded("Who scored how much against whom", scores_table(rating)))
+    if rating["forfeits"]:
+        parts.append(html.paragraph(f"{rating['forfeits']} games were forfeited by an error and are not counted."))
+    return "".join(parts)
+
+
+def ratings_table(rating: dict[str, Any]) -> str:
+    """Players best first, with intervals, and shares of their games that add up."""
+    rows = []
+    for place, one in enumerate(rating["players"], 1):
+        shares = percentages([one["wins"], one["draws"], one["losses"]])
+        interval = "fixed" if one["name"] == rating["anchor"] else f"{one['low']:+.0f} to {one['high']:+.0f}"
+        numbers = [f"{one['elo']:+.0f}", interval, f"{one['games']:,}", *(f"{share}%" for share in shares)]
+        rows.append([f"{place}. {one['name']}", *numbers])
+    return html.table(["Player", "Elo", "95% interval", "Games", "Won", "Drawn", "Lost"], rows)
+
+
+def scores_table(rating: dict[str, Any]) -> str:
+    """Points of every player against every other, in percent; the two of a pair add up to 100."""
+    names = [one["name"] for one in rating["players"]]
+    scores: dict[tuple[str, str], int] = {}
+    for pair in rating["pairings"]:
+        first, second = pair["players"]
+        points = [pair[won] + pair["draws"] / 2 for won in ("wins", "losses")]
+        scores[first, second], scores[second, first] = percentages(points)
+    rows = [
+        [f"{place}. {name}", *("–" if name == other else percent(scores.get((name, other))) for other in names)]
+        for place, name in enumerate(names, 1)
+    ]
+    return html.table(["Player", *(f"vs {place}" for place in range(1, len(names) + 1))], rows)
+
+
+def percent(number: int | None) -> str:
+    return "" if number is None else f"{number}%"
+
+
+def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
+    """A chart for each figure that the iterations have, and how the latest games ended."""
+    figures = []
+    for name, (title, text) in CURVES.items():
+        lines = [line for line in iterations if name in line]
+        if len(lines) > 1:
+            values, steps = [line[name] for line in lines], [line["step"] for line in lines]
+            figures.append(html.figure(html.curve(values, steps, percent=name in PERCENT), f"{title}, by step", text))
+    if not iterations:
+        return html.paragraph("There is nothing to see before the first iteration is over.")
+    last = iterations[-1]
+    shares = percentages([last["first_wins"], last["draws"], max(0.0, 1 - last["first_wins"] - last["draws"])])
+    drawn = f"{shares[1]}% were draws, and " if any(line["draws"] for line in iterations) else "and "
+    ended = (
+        f"In the self-play games of the latest iteration, the first player won {shares[0]}%, "
+        f"{drawn}the second player won {shares[2]}%."
+    )
+    return (html.paragraph(JUDGED) + html.row(figures) if figures else "") + html.paragraph(ended)
+
+
+def run_facts(folder: Path, config: TrainConfig, rating: dict[str, Any] | None) -> dict[str, str]:
+    """When, with what and on which machine."""
+    from ramify.networks import config_of
+    from ramify.training import checkpoints
+
+    newest = checkpoints(folder / "checkpoints")[-1]
+    try:
+        made = json.loads((newest / "progress.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        made = {}
+    network = ", ".join(f"{key} {value}" for key, value in config_of(config.network) if key in SHAPE)
+    found = {
+        "Game": f"{config.game} {' '.join(f'{key}={value}' for key, value in config.params.items())}".strip(),
+        "Network": network if config.start is None else f"{network}, starting from {config.start}",
+        "Latest checkpoint": f"{newest.name}, {day(datetime.fromtimestamp(newest.stat().st_mtime, UTC))}",
+        "Trained with": ", ".join(f"{name} {made[name]}" for name in ("ramify", "python", "torch") if name in made),
+        "Commit": str(made.get("commit", "")),
+        "Rated": "" if rating is None else f"{day(datetime.fromisoformat(rating['made']))}, ramify {rating['ramify']}",
+        "Report made": f"{day(datetime.now(UTC))}, on {machine()}",
+    }
+    return {name: value for name, value in found.items() if value and value != "unknown"}
+
+
+SHAPE = ("kind", "blocks", "channels", "layers", "width")
+
+
+def day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y, %H:%M} UTC"
+
+
+def machine() -> str:
+    """The processor, and a GPU where there is one."""
+    import os
+    import platform
+
+    from ramify.networks.devices import gpu_name
+
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
+    except OSError:
+        pass
+    cores = os.cpu_count() or 1
+    parts = [name, f"{cores} core{'s' if cores > 1 else ''}", gpu_name(), platform.system()]
+    return ", ".join(part for part in parts if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -32,10 +33,16 @@ CURVES = {  # figures of iterations that people look at first
 
 
 def train(
-    name: Annotated[str | None, typer.Argument(help="A preset, or a YAML file; none: list the presets.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A preset, a game, openspiel:NAME, or a YAML file; none: list the presets.")
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE...", help="Settings to change, such as loop.iterations=5; --show lists all."),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter of the game; may be repeated."),
     ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="Where the run is kept; default: runs/NAME. An unfinished one goes on.")
@@ -49,26 +56,40 @@ def train(
 
     Ctrl-C or SIGTERM stops a run with everything kept; the same command goes on with it.
     A GPU is used where there is one, and then games are played meanwhile.
+    A game that has no preset is trained with settings that fit its size.
 
     \b
     ramify train                                     # presets
-    ramify train hex-5                               # minutes on two cores
+    ramify train tictactoe                           # half a minute on two cores
+    ramify train hex-5                               # minutes
+    ramify train hex -p size=6                       # any game, with its parameters
+    ramify train openspiel:breakthrough -p rows=5 -p columns=5
     ramify train hex-5 loop.iterations=5 network=2x16
     ramify train mine.yaml --folder runs/first --store ramify.db
     """
     if name is None:
         return list_presets(as_json=json)
+    params = parse_settings(param or [])
     try:
         from ramify.training import as_yaml, load_config
 
-        config = load_config(name, parse_settings(settings or []))
+        changes = {f"params.{key}": value for key, value in params.items()} | parse_settings(settings or [])
+        config = load_config(name, changes)
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
     if show:
         print(as_yaml(config), end="")
         return None
-    run(config, folder or Path("runs") / Path(name).stem, store=store, tensorboard=tensorboard, as_json=json)
+    run(config, folder or run_folder(name, params), store=store, tensorboard=tensorboard, as_json=json)
     return None
+
+
+def run_folder(name: str, params: dict[str, Any]) -> Path:
+    """Where a run is kept if nobody says where: named as what is trained, with the parameters given."""
+    from ramify.training.presets import preset_name
+
+    words = [preset_name(name), *(f"{key}={value}" for key, value in params.items())]
+    return Path("runs") / re.sub(r"[^\w.=,-]", "-", "-".join(words))
 
 
 def list_presets(*, as_json: bool) -> None:
@@ -80,8 +101,10 @@ def list_presets(*, as_json: bool) -> None:
     texts = preset_texts()
     if as_json:
         return print_json(texts)
+    width = max(map(len, texts))
     for name, text in texts.items():
-        print(f"{name:10} {text}")
+        print(f"{name:{width}}  {text}")
+    print("Any other game, openspiel:NAME among them, is trained with settings that fit its size.")
     return None
 
 

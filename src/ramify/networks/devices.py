@@ -20,3 +20,8 @@ def choose_device(name: str | torch.device | None = None) -> torch.device:
         if (device.index or 0) >= count:
             raise ValueError(f"there is no device {name}: torch finds {count or 'no'} GPU{'s' * (count > 1)} here")
     return device
+
+
+def gpu_name() -> str | None:
+    """What the first GPU that torch finds is called; None where there is none."""
+    return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None

@@ -1,4 +1,8 @@
-"""Configs by name and from YAML files, with overrides."""
+"""Configs by name and from YAML files, with overrides.
+
+A name is that of a config that comes with the package, such as ``hex-5``, or that of a game: then the settings fit its
+size. Hyphens and underscores are the same.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,11 @@ from typing import Any
 
 from ramify.base.hints import did_you_mean
 from ramify.base.settings import SettingsError
+from ramify.games.registry import families, list_games, make
+from ramify.games.registry import presets as parameter_sets
+from ramify.networks import config_of
 from ramify.training.config import TrainConfig
+from ramify.training.fitting import fitted_settings
 
 
 def _yaml() -> Any:
@@ -25,9 +33,28 @@ def _folder() -> Traversable:
     return resources.files("ramify.training") / "presets"
 
 
-def presets() -> list[str]:
+def shipped() -> list[str]:
     """The names of the configs that come with the package."""
     return sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
+
+
+def presets() -> list[str]:
+    """Every name that ``load_config`` knows: shipped configs, games, and games with one of their sets of parameters.
+
+    Games of families, such as ``openspiel:NAME``, are known as well and not listed.
+    """
+    known = [game.replace("_", "-") for game in list_games()]
+    known += [f"{game.replace('_', '-')}-{name}" for game in list_games() for name in parameter_sets(game)]
+    return sorted({*shipped(), *known})
+
+
+def preset_name(source: str | Path) -> str:
+    """The name as ``presets`` lists it, however it was written; of a file, its name without the ending."""
+    name = str(source)
+    listed = name.replace("_", "-")
+    if listed in presets():
+        return listed
+    return name if name.partition(":")[0] in families() else Path(name).stem
 
 
 def _text(preset: str) -> str:
@@ -35,29 +62,83 @@ def _text(preset: str) -> str:
 
 
 def preset_texts() -> dict[str, str]:
-    """What each preset is, from the comment it begins with."""
-    return {name: _text(name).partition("\n")[0].removeprefix("# ") for name in presets()}
+    """What each preset is: a shipped one by the comment it begins with, a game by the settings that fit its size."""
+    comments = {name: _text(name).partition("\n")[0].removeprefix("# ") for name in shipped()}
+    return {name: comments.get(name) or _fitted(name) for name in presets()}
+
+
+def _fitted(name: str) -> str:
+    """The settings that fit a game, in a line."""
+    try:
+        config = load_config(name)
+    except (ValueError, TypeError, ImportError) as error:
+        return f"cannot be made without parameters: {error}"
+    network, loop = config_of(config.network), config.loop
+    depth = "x".join(str(value) for key, value in network if key in ("blocks", "channels", "layers", "width"))
+    return (
+        f"Settings by size: {network.kind} {depth}, {config.search.simulations} simulations, "
+        f"{loop.iterations} iterations of {loop.games} games."
+    )
 
 
 def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) -> TrainConfig:
-    """The config of a preset or a YAML file. Overrides have dotted names, such as ``loop.iterations``."""
-    return TrainConfig(**overridden(read_yaml(source), overrides or {}))
+    """The config of a preset, of a game or of a YAML file. Overrides have dotted names, such as ``loop.iterations``.
+
+    Settings of a game fit its size, which may depend on its parameters: ``load_config("hex", {"params.size": 6})``.
+    """
+    changes = overrides or {}
+    return TrainConfig(**overridden(read_settings(source, changes), changes))
 
 
-def read_yaml(source: str | Path) -> dict[str, Any]:
-    """The settings of a preset or a file, as plain data."""
+def read_settings(source: str | Path, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a preset, a game (with the parameters among the overrides) or a file, as plain data."""
+    name = str(source)
+    if preset_name(name) in shipped():
+        return parse_yaml(_text(preset_name(name)), name)
+    if (found := find_game(name)) is not None:
+        game, params = found
+        chosen = overridden({"params": params}, {key: value for key, value in overrides.items() if _is_params(key)})
+        if not isinstance(chosen["params"], Mapping):
+            raise SettingsError(f"training setting params={chosen['params']!r}: it is a group, such as params.NAME")
+        return {"game": game, "params": params, **fitted_settings(make(game, **chosen["params"]))}
+    return read_yaml(source)
+
+
+def _is_params(dotted: str) -> bool:
+    return dotted.partition(".")[0] == "params"
+
+
+def find_game(name: str) -> tuple[str, dict[str, Any]] | None:
+    """The game that is meant, and the parameters that its name stands for; None if there is none.
+
+    ``connect-four`` is ``connect_four``, and ``pyrat-tiny`` is ``pyrat`` with ``preset="tiny"``.
+    """
+    if name in list_games() or name.partition(":")[0] in families():
+        return name, {}
+    for game in list_games():
+        listed, given = game.replace("_", "-"), name.replace("_", "-")
+        if given == listed:
+            return game, {}
+        for chosen, params in parameter_sets(game).items():
+            if given == f"{listed}-{chosen}":
+                return game, dict(params)
+    return None
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """The settings in a file, as plain data."""
+    if not Path(path).is_file():
+        hint = did_you_mean(str(path), presets()) or f"presets are {', '.join(presets())}"
+        raise FileNotFoundError(f"there is no preset, game or file {str(path)!r}; {hint}")
+    try:
+        return parse_yaml(Path(path).read_text(encoding="utf-8"), str(path))
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path} is not YAML: it is no text") from None
+
+
+def parse_yaml(text: str, source: str) -> dict[str, Any]:
+    """The settings that a text states, as plain data; ``source`` is where it comes from."""
     yaml = _yaml()
-    path = Path(source)
-    if str(source) in presets():
-        text = _text(str(source))
-    elif path.is_file():
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise SettingsError(f"{source} is not YAML: it is no text") from None
-    else:
-        hint = did_you_mean(str(source), presets()) or f"presets are {', '.join(presets())}"
-        raise FileNotFoundError(f"there is no preset or file {str(source)!r}; {hint}")
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:

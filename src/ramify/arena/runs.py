@@ -1,0 +1,276 @@
+"""How strong a training run has become: its checkpoints as players, who meets whom, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ramify.arena.matches import MatchConfig, ParallelSettings, Watch, check_pairs
+from ramify.arena.openings import Openings
+from ramify.arena.played import Played, plain_params
+from ramify.arena.player import PlayerConfig, player_config
+from ramify.arena.results import Results
+from ramify.arena.tournament import Pairing, Standings, Tournament
+from ramify.arena.versions import package_version
+from ramify.base.files import write_atomically
+from ramify.games import Game, make
+
+if TYPE_CHECKING:
+    from ramify.training import TrainConfig
+
+RATINGS = "ratings.json"  # in the run's folder
+SAMPLES = 3  # games that are kept to be shown
+
+
+@dataclass(frozen=True)
+class RatingPlan:
+    """How a run is rated."""
+
+    games: int = 20  # of every two players who meet; half of them with each player first
+    simulations: int | None = None  # of a checkpoint's searches; None: those of the run's own full searches
+    checkpoints: int = 6  # at most: every k-th, and the latest one
+    references: bool = True  # also play against players that need no training
+
+    def __post_init__(self) -> None:
+        check_pairs(self.games)
+        if self.checkpoints < 2:
+            raise ValueError(
+                f"a rating needs two checkpoints at least, the first and the latest, not {self.checkpoints}"
+            )
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A player of the rating, by the name that people read."""
+
+    name: str
+    config: PlayerConfig
+    iteration: int | None = None  # of a checkpoint
+    step: int | None = None
+
+
+@dataclass(frozen=True)
+class RunRating:
+    """A run's players and their games. ``standings`` names players by identity."""
+
+    config: TrainConfig
+    game: Game
+    plan: RatingPlan
+    entrants: tuple[Entrant, ...]
+    standings: Standings
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What players are called, by identity."""
+        return {entrant.config.identity: entrant.name for entrant in self.entrants}
+
+    @property
+    def latest(self) -> Entrant:
+        """The latest checkpoint."""
+        return [entrant for entrant in self.entrants if entrant.iteration is not None][-1]
+
+
+def read_run(folder: Path) -> TrainConfig:
+    """The config of the run in a folder; a ValueError where there is no run that has begun."""
+    from ramify.training import checkpoints, load_config
+
+    if not (folder / "config.yaml").is_file():
+        raise ValueError(f"there is no training run in {folder}: it has no config.yaml; 'ramify train' makes one")
+    if not checkpoints(folder / "checkpoints"):
+        raise ValueError(f"the run in {folder} has no checkpoint yet")
+    return load_config(folder / "config.yaml")
+
+
+def spaced(numbers: Sequence[int], most: int) -> list[int]:
+    """At most so many of these ascending numbers: multiples of the smallest power of two that will do, and the last.
+
+    A longer run then keeps every second of the numbers chosen before, or all of them: no game is played in vain.
+    """
+    step = 1
+    while len(kept := [number for number in numbers if number % step == 0 or number == numbers[-1]]) > most:
+        step *= 2
+    return kept
+
+
+def checkpoint_entrants(folder: Path, config: TrainConfig, game: Game, plan: RatingPlan) -> list[Entrant]:
+    """The checkpoints that are rated, oldest first."""
+    from ramify.training import checkpoints, network_file, read_metrics
+
+    steps = {int(line["iteration"]): int(line["step"]) for line in read_metrics(folder / "metrics.jsonl", "iteration")}
+    paths = {int(path.name): path for path in checkpoints(folder / "checkpoints")}
+    found: dict[str, Entrant] = {}
+    for number in spaced(sorted(paths), plan.checkpoints):
+        player = checkpoint_player(config, game, network_file(paths[number]), plan.simulations)
+        name = f"iteration {number}" if number else "untrained"
+        found.setdefault(player.identity, Entrant(name, player, number, steps.get(number, 0)))
+    return list(found.values())
+
+
+def checkpoint_player(config: TrainConfig, game: Game, network: Path, simulations: int | None) -> PlayerConfig:
+    """A player that searches as the run does, without what is there to explore."""
+    plain: dict[str, Any] = {"noise_fraction": 0.0, "forced_playouts": 0.0, "root_temperature": 1.0, "threads": 1}
+    plain |= {"fast_simulations": None, "max_evaluations": None, "max_seconds": None}
+    if config.search.selection == "gumbel":
+        plain["gumbel_scale"] = 0.0
+    search = config.search.replace(**plain, simulations=simulations or config.search.simulations)
+    acting = "visits"
+    if game.simultaneous:  # there a strategy has to be mixed
+        acting = "average" if search.selection in ("regret", "exp3") else "nash"
+    settings = {**search.model_dump(exclude_defaults=True), "simulations": search.simulations, "acting": acting}
+    return player_config("search", network=str(network), exact=False, **settings)
+
+
+def reference_entrants(game: Game, simulations: int) -> list[Entrant]:
+    """Players that need no training, as far as they can play the game: random, a classical one, and random playouts."""
+    mixed = {"acting": "nash"} if game.simultaneous else {}
+    known: list[tuple[str, str, dict[str, Any]]] = [
+        ("random", "random", {}),
+        ("alpha-beta, depth 3", "alphabeta", {"depth": 3}),
+        ("greedy", "greedy", {}),
+        (f"random playouts, {simulations} simulations", "search", {"simulations": simulations, **mixed}),
+    ]
+    found = []
+    for name, kind, settings in known:
+        config = player_config(kind, **settings)
+        try:
+            config.open(game).close()
+        except ValueError:  # it says that it cannot play this game
+            continue
+        found.append(Entrant(name, config))
+    kinds = [entrant.config.kind for entrant in found]
+    return [one for one in found if not (one.config.kind == "greedy" and "alphabeta" in kinds)]
+
+
+def run_pairings(entrants: Sequence[Entrant]) -> list[Pairing]:
+    """Who meets whom: a checkpoint the two before it, the latest everybody; references each other, and the first, the
+    middle and the latest checkpoint. So ratings far apart are connected by players in between."""
+    rated = [entrant for entrant in entrants if entrant.iteration is not None]
+    others = [entrant for entrant in entrants if entrant.iteration is None]
+    pairs = [(rated[i], rated[j]) for j in range(len(rated)) for i in range(j) if j - i <= 2 or j == len(rated) - 1]
+    measured = {rated[place].name: rated[place] for place in (0, len(rated) // 2, len(rated) - 1)}
+    pairs += [(checkpoint, other) for checkpoint in measured.values() for other in others]
+    pairs += [(others[i], others[j]) for j in range(len(others)) for i in range(j)]
+    return [(first.config, second.config) for first, second in pairs]
+
+
+def run_openings(game: Game, pairs: int, seed: int) -> Openings:
+    """Two random turns, or as many as leave most of the game to the players; none where games are that short."""
+    from ramify.training.fitting import game_size
+
+    turns = game_size(game).turns
+    openings = Openings(f"random:{2 if turns >= 6 else 1}" if turns >= 4 else "none")
+    try:
+        openings.take(game, pairs, seed)
+    except ValueError:  # random turns may end the game all the same
+        return Openings("none")
+    return openings
+
+
+def rate_run(
+    folder: Path,
+    plan: RatingPlan,
+    *,
+    results: Results | None = None,
+    parallel: ParallelSettings | None = None,
+    watch: Watch | None = None,
+) -> RunRating:
+    """Rate the checkpoints of a run, finished or not; games that ``results`` has are not played again.
+
+    Ctrl-C returns standings that are not complete.
+    """
+    config = read_run(folder)
+    game = make(config.game, **config.params)
+    entrants = checkpoint_entrants(folder, config, game, plan)
+    if plan.references:
+        entrants += reference_entrants(game, plan.simulations or config.search.simulations)
+    if len(entrants) < 2:
+        raise ValueError(f"the run in {folder} has one checkpoint only, and nobody to compare it with")
+    conditions = MatchConfig(run_openings(game, plan.games // 2, config.seed), config.seed)
+    tournament = Tournament(game, tuple(run_pairings(entrants)), plan.games, conditions)
+    standings = tournament.run(results=results, parallel=parallel, watch=watch, on_interrupt="return")
+    return RunRating(config, game, plan, tuple(entrants), standings)
+
+
+def describe_rating(rating: RunRating) -> dict[str, Any]:
+    """Everything that a report shows of a rating, as plain data; players best first."""
+    standings, names = rating.standings, rating.names
+    by_name = {entrant.name: entrant for entrant in rating.entrants}
+    played = {identity for game in standings.counted for identity in game.fixture.players}
+    # The first checkpoint: it has games against weak and strong players. Random moves mostly lose every game, and
+    # intervals measured from there would be as wide as that says little.
+    anchor = rating.entrants[0].config.identity
+    ratings = standings.ratings(anchor=anchor if anchor in played else None)
+    lines = standings.crosstable()
+    players = []
+    for row in ratings.table:
+        own = [line for (player, _), line in lines.items() if player == row.player]
+        entrant = by_name[names[str(row.player)]]
+        tally = {name: sum(getattr(line, name) for line in own) for name in ("wins", "draws", "losses")}
+        numbers = {"elo": row.elo, "low": row.low, "high": row.high, "games": int(row.games), "points": row.points}
+        players.append({"name": entrant.name, "iteration": entrant.iteration, "step": entrant.step, **numbers, **tally})
+    pairs = [
+        {"players": [names[a], names[b]], "wins": line.wins, "draws": line.draws, "losses": line.losses}
+        for (a, b), line in lines.items()
+        if list(names).index(a) < list(names).index(b)
+    ]
+    return {
+        "game": rating.game.name,
+        "params": plain_params(rating.game),
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "ramify": package_version(),
+        "simulations": rating.plan.simulations or rating.config.search.simulations,
+        "games_per_pairing": rating.plan.games,
+        "anchor": names[str(ratings.anchor)],
+        "players": players,
+        "pairings": pairs,
+        "forfeits": len(standings.forfeits),
+        "samples": [describe_game(game, names) for game in sample_games(rating)],
+    }
+
+
+def sample_games(rating: RunRating) -> list[Played]:
+    """Games of the latest checkpoint: against the reference that did best, against the first checkpoint, and against
+    the one before."""
+    own, names = rating.latest.config.identity, rating.names
+    table = [str(row.player) for row in rating.standings.ratings().table]
+    references = {entrant.config.identity for entrant in rating.entrants if entrant.iteration is None}
+    checkpoints = [entrant.config.identity for entrant in rating.entrants if entrant.iteration is not None]
+    wanted = [*[player for player in table if player in references][:1], checkpoints[0], *checkpoints[-2:-1]]
+    found = []
+    others = list(dict.fromkeys(player for player in wanted if player != own and player in names))
+    for number, other in enumerate(others):  # each from another opening
+        games = [game for game in rating.standings.counted if set(game.fixture.players) == {own, other}]
+        found += games[2 * number % len(games) :][:1] if games else []
+    return found[:SAMPLES]
+
+
+def describe_game(game: Played, names: dict[str, str]) -> dict[str, Any]:
+    """A game that can be played again from its actions."""
+    return {
+        "players": [names[identity] for identity in game.fixture.players],
+        "start": game.fixture.opening.start,
+        "opening": len(game.fixture.opening.actions),
+        "actions": [list(turn) for turn in game.actions],
+        "returns": list(game.returns),
+        "winner": game.winner,
+    }
+
+
+def write_rating(folder: Path, found: dict[str, Any]) -> Path:
+    """Keep a rating in the run's folder."""
+    path = folder / RATINGS
+    write_atomically(path, (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode())
+    return path
+
+
+def read_rating(folder: Path) -> dict[str, Any] | None:
+    """The rating that is kept in a run's folder; None if there is none that can be read."""
+    try:
+        found: dict[str, Any] = json.loads((folder / RATINGS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and "players" in found else None

@@ -1,0 +1,120 @@
+"""``ramify rate``: how strong the checkpoints of a training run are."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli import arena
+from ramify.cli.common import fail, print_json, table_console
+
+if TYPE_CHECKING:
+    from ramify.arena import Progress
+    from ramify.arena.runs import RatingPlan, RunRating
+
+STORE = "ramify.db"  # in the run's folder
+CONCURRENCY = 64  # games at once: with many pairings, fewer would give networks batches of one or two
+Run = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, or its name in runs/.")]
+
+
+def rate(
+    run: Run,
+    games: Annotated[int, typer.Option(min=2, help="Games of every two players who meet; an even number.")] = 20,
+    simulations: Annotated[
+        int | None, typer.Option(min=1, help="Of a checkpoint's searches; default: as in the run's self-play.")
+    ] = None,
+    checkpoints: Annotated[int, typer.Option(min=2, help="Rate at most so many: every k-th, and the latest.")] = 6,
+    references: Annotated[bool, typer.Option(help="Also play against players that need no training.")] = True,
+    concurrency: arena.Concurrency = CONCURRENCY,
+    workers: arena.Workers = 0,
+    json: arena.AsJson = False,
+) -> None:
+    """Rate the checkpoints of a training run, finished or not.
+
+    Checkpoints play each other, random moves, and other players that need no
+    training. Games are kept in the run's folder and never played twice: Ctrl-C
+    stops, and the same command goes on; after more training, only the games of
+    new checkpoints are played. 'ramify report' shows what was found.
+
+    \\b
+    ramify rate hex-5
+    ramify rate runs/first --checkpoints 12 --games 100
+    """
+    from ramify.arena.matches import ParallelSettings
+    from ramify.arena.runs import RatingPlan
+
+    folder, started = find_run(run), time.perf_counter()
+    try:
+        plan = RatingPlan(games, simulations, checkpoints, references)
+        rating, counts = play(folder, plan, ParallelSettings(concurrency, workers), quiet=json)
+        found = finish(folder, rating)
+    except arena.MISTAKES as error:
+        fail(error)
+    if json:
+        return print_json({**found, **counts, "seconds": round(time.perf_counter() - started, 1)})
+    print_rating(found)
+    print(f"{counts['played']} games played, {counts['found']} found in the store")
+    print(f"'ramify report {run}' makes a page of this")
+    return None
+
+
+def find_run(text: str) -> Path:
+    """The folder of a run: as it is given, or of that name in runs/."""
+    given, named = Path(text), Path("runs") / text
+    return named if not given.exists() and named.is_dir() else given
+
+
+def play(folder: Path, plan: RatingPlan, parallel: Any, *, quiet: bool) -> tuple[RunRating, dict[str, int]]:
+    """Play the games that are missing; also how many were found and played."""
+    from ramify.arena.runs import rate_run, read_run
+
+    read_run(folder)  # what is no run does not get a store
+    counts = {"found": 0, "played": 0}
+    with arena.open_store(folder / STORE) as store, arena.progress_bar(quiet) as shown:
+
+        def watch(progress: Progress) -> None:
+            counts.update(found=progress.found, played=progress.done - progress.found)
+            if shown is not None:
+                shown(progress)
+
+        return rate_run(folder, plan, results=store.results(), parallel=parallel, watch=watch), counts
+
+
+def finish(folder: Path, rating: RunRating) -> dict[str, Any]:
+    """Keep a rating for the report; one that was stopped is not finished, and ends the command."""
+    from ramify.arena.runs import describe_rating, write_rating
+
+    if not rating.standings.complete:
+        there = len(rating.standings.games)
+        print(f"ramify: stopped with {there} games, which are kept; the same command goes on", file=sys.stderr)
+        raise typer.Exit(130)
+    if not rating.standings.counted:
+        problem = next((game.detail for game in rating.standings.forfeits), "no games")
+        raise ValueError(f"every game was forfeited: {problem}")
+    found = describe_rating(rating)
+    write_rating(folder, found)
+    return found
+
+
+def print_rating(found: dict[str, Any]) -> None:
+    """The rating list for people."""
+    from rich.table import Table
+
+    from ramify.arena.ratings import MEANING
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in ("player", "Elo", "95%", "games", "won", "drawn", "lost"):
+        table.add_column(name, justify="left" if name == "player" else "right")
+    for one in found["players"]:
+        interval = "anchor" if one["name"] == found["anchor"] else f"{one['low']:+.0f} … {one['high']:+.0f}"
+        numbers = [str(one[name]) for name in ("games", "wins", "draws", "losses")]
+        table.add_row(one["name"], f"{one['elo']:+.0f}", interval, *numbers)
+    console = table_console()
+    console.print(table)
+    if found["forfeits"]:
+        console.print(f"games that were forfeited and are not counted: {found['forfeits']}", style="red")
+    console.print(f"{MEANING}.", style="dim")

@@ -1,0 +1,132 @@
+"""Settings of a training run that fit a game by its size, for games without settings of their own.
+
+``docs/methods/training.md`` has the table of what follows from what, and why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ramify import _core
+from ramify.games import Game
+from ramify.networks.layouts import unit_returns
+
+TRIAL_GAMES = 8  # random games that are played to see how long they are
+LONGEST = 1000  # turns after which such a game is given up
+SMALL_BOARD = 9  # cells: as far as an mlp learns faster than a tower
+POSITIONS = 4000  # recorded by one iteration
+ITERATIONS = 10
+MINUTES = 10  # after which a run ends, however many iterations it has made
+ROLLOUT_TURNS = 60  # longest games of which random play tells something in an acceptable time
+
+
+@dataclass(frozen=True)
+class GameSize:
+    """What settings depend on. Choices and turns are averages over random games."""
+
+    inputs: int  # numbers of an observation
+    cells: int | None  # of a board, where the observation is planes of one
+    actions: int
+    choices: float  # different actions of a player who has to choose
+    turns: float  # of a game
+
+
+def game_size(game: Game) -> GameSize:
+    """How large a game is; always the same answer for the same game."""
+    shape, rng = game.observation_shape, np.random.default_rng(0)
+    choices, turns = list[int](), 0
+    for number in range(TRIAL_GAMES):
+        state = game.initial_state(seed=number)
+        for _ in range(LONGEST):
+            if state.is_over:
+                break
+            legal = [state.legal_actions(player) for player in state.acting]
+            choices += [len(state.outcomes(player)[0]) for player in state.acting]
+            state.apply(*(int(rng.choice(actions)) for actions in legal))
+            turns += 1
+    board = len(shape) == 3 and min(shape[1:]) >= 3
+    return GameSize(
+        math.prod(shape),
+        math.prod(shape[1:]) if board else None,
+        game.num_actions,
+        float(np.mean(choices)) if choices else 1.0,
+        turns / TRIAL_GAMES,
+    )
+
+
+def fitted_settings(game: Game) -> dict[str, Any]:
+    """The settings, all but the game's name and parameters, as ``TrainConfig`` takes them."""
+    size, native = game_size(game), isinstance(game, _core.Game)
+    share = 1.0 if size.turns <= 12 else 0.3  # of searches that are full, and recorded
+    games = _clamp(_multiple(POSITIONS / (max(size.turns, 1) * share), 32), 32, 1024)
+    network = fitted_network(size)
+    rollouts = native and not game.simultaneous and size.turns <= ROLLOUT_TURNS
+    loop: dict[str, Any] = {"iterations": ITERATIONS, "max_seconds": 60.0 * MINUTES, "games": games, "batch": 256}
+    loop |= {"rollout_iterations": 2} if rollouts else {}
+    loop |= {"parallel_games": min(games, 512), "threads": 2 if native else 1, "games_per_shard": games}
+    return {
+        "network": network,
+        "search": fitted_search(game, size, share),
+        "play": fitted_play(game, size, share),
+        "targets": {"policy": "average", "root_share": 0.25} if game.simultaneous else {"root_share": 0.25},
+        "window": {"size": 10 * POSITIONS},
+        "optimizer": {"learning_rate": 0.002 if network.get("channels", 0) >= 64 else 0.004},
+        "loop": loop,
+    }
+
+
+def fitted_network(size: GameSize) -> dict[str, Any]:
+    """A tower for boards, the larger the more there is to see and to choose from; an mlp for everything else."""
+    if size.cells is None or size.cells <= SMALL_BOARD:
+        width = _clamp(2 ** math.ceil(math.log2(2 * (size.inputs + size.actions))), 64, 512)
+        return {"kind": "mlp", "layers": 2, "width": width}
+    if size.cells <= 64 and size.actions <= 128:
+        return {"kind": "resnet", "blocks": 3, "channels": 32}
+    if size.cells <= 128 and size.actions <= 1024:
+        return {"kind": "resnet", "blocks": 4, "channels": 48}
+    return {"kind": "resnet", "blocks": 6, "channels": 64}
+
+
+def fitted_search(game: Game, size: GameSize, share: float) -> dict[str, Any]:
+    """More simulations where there is more to choose from; regret matching where both players choose at once."""
+    simulations = _clamp(_multiple(32 + 2 * size.choices, 8), 40, 200)
+    search: dict[str, Any] = {"simulations": simulations}
+    if share < 1:
+        search["fast_simulations"] = max(8, simulations // 4)
+    if game.simultaneous:
+        search["selection"] = "regret"  # which explores by itself
+    else:
+        search |= {"noise_fraction": 0.25, "noise_alpha": round(_clamp(10 / size.choices, 0.1, 1.0), 2)}
+    search |= {"fpu": "reduction", "fpu_offset": 0.2, "c_puct": 1.4}
+    if not has_unit_returns(game):
+        search["normalize"] = "remaining" if isinstance(game, _core.Game) else "minmax"
+    return search
+
+
+def fitted_play(game: Game, size: GameSize, share: float) -> dict[str, Any]:
+    """Games that differ from each other: random openings, and actions drawn for the first third of a game.
+
+    Where both players choose at once, actions are drawn to the end: a strategy is mixed.
+    """
+    play: dict[str, Any] = {"full_share": share, "opening_moves": _clamp(int(size.turns / 5), 0, 4)}
+    if game.simultaneous:
+        return {**play, "acting": "average", "temperature_end": 1.0}
+    return {**play, "temperature_half_life": float(_clamp(round(size.turns / 3), 2, 15))}
+
+
+def has_unit_returns(game: Game) -> bool:
+    """Whether returns are known to lie between -1 and 1."""
+    least, most = getattr(game, "returns_range", None) or (-math.inf, math.inf)
+    return unit_returns(game) or (least >= -1 and most <= 1)
+
+
+def _multiple(number: float, of: int) -> int:
+    return of * math.ceil(number / of)
+
+
+def _clamp(number: Any, least: Any, most: Any) -> Any:
+    return max(least, min(most, number))
