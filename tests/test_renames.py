@@ -18,12 +18,12 @@ def test_rf_games_can_still_be_called() -> None:
 
 def test_arena() -> None:
     arena = rf.arena
-    with pytest.warns(DeprecationWarning, match="ParallelSettings is now ramify.arena.ParallelSettings"):
-        pace = arena.ParallelSettings
+    with pytest.warns(DeprecationWarning, match="Pace is now ramify.arena.ParallelSettings"):
+        pace = arena.Pace
     with pytest.warns(DeprecationWarning, match="together is now concurrency"):
         assert pace(together=3) == arena.ParallelSettings(concurrency=3)
-    with pytest.warns(DeprecationWarning, match="MatchConfig is now ramify.arena.MatchConfig"):
-        config = arena.MatchConfig(seed=5)
+    with pytest.warns(DeprecationWarning, match="Conditions is now ramify.arena.MatchConfig"):
+        config = arena.Conditions(seed=5)
     game = rf.make("tictactoe")
     new = arena.match(game, "random", "search:simulations=5", 4, config=config)
     with pytest.warns(DeprecationWarning, match="conditions is now config"):

@@ -102,7 +102,7 @@ def play(game: rf.Game) -> int | None:
 board = rf.make("hex", size=3).initial_state()
 board.apply("a1")
 play(board.game)
-assert_type(rf.pretrained("hex-7"), rf.networks.Network)
+assert_type(rf.pretrained("hex-7"), rf.evaluators.Network)
 assert_type(rf.pretrained(), list[rf.networks.Pretrained])
 assert_type(rf.arena.read_player("random"), rf.arena.PlayerConfig)
 assert_type(rf.training.train("hex-5", "run"), Path)

@@ -1,5 +1,7 @@
 """The arena: players, matches, tournaments, ratings."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ramify.arena.characteristic import Operation, operating_characteristic
 from ramify.arena.draws import DrawModel, draw_model
 from ramify.arena.gating import Gate, gate
@@ -72,10 +74,11 @@ __all__ = [
     "sprt_pairs",
 ]
 
-__getattr__ = _renamed(
-    __name__,
-    {
-        "MatchConfig": ("ramify.arena.MatchConfig", lambda: MatchConfig),
-        "ParallelSettings": ("ramify.arena.ParallelSettings", lambda: ParallelSettings),
-    },
-)
+if not _TYPE_CHECKING:  # type checkers know the new names only
+    __getattr__ = _renamed(
+        __name__,
+        {
+            "Conditions": ("ramify.arena.MatchConfig", lambda: MatchConfig),
+            "Pace": ("ramify.arena.ParallelSettings", lambda: ParallelSettings),
+        },
+    )

@@ -47,7 +47,7 @@ def demo(
         plan = RatingPlan(games, simulations)
         config = load_config(PRESET, parse_settings(settings or []))
         train_with_panel(config, folder, quiet=json)
-        rating, _ = rate.play(folder, plan, ParallelSettings(rate.TOGETHER), quiet=json)
+        rating, _ = rate.play(folder, plan, ParallelSettings(rate.CONCURRENCY), quiet=json)
         found = rate.finish(folder, rating)
         path = write_report(folder)
     except KeyboardInterrupt:

@@ -1,6 +1,7 @@
 """Torch networks for games, and their files. Loaded when first used; ``rf.evaluators.Network`` runs them."""
 
 import sys as _sys
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 try:
     import torch as _torch  # noqa: F401
@@ -45,10 +46,11 @@ __all__ = [
 
 # These run networks, so they are evaluators, in a layer that this one does not know: the front door does.
 _MOVED = {"Network": "Network", "RunConfig": "RunConfig", "evaluator": "network_evaluator", "pretrained": "pretrained"}
-__getattr__ = _renamed(
-    __name__,
-    {
-        old: (f"ramify.evaluators.{new}", lambda new=new: getattr(_sys.modules["ramify"].evaluators, new))  # type: ignore[misc]
-        for old, new in _MOVED.items()
-    },
-)
+if not _TYPE_CHECKING:  # type checkers know the new names only
+    __getattr__ = _renamed(
+        __name__,
+        {
+            old: (f"ramify.evaluators.{new}", lambda new=new: getattr(_sys.modules["ramify"].evaluators, new))  # type: ignore[misc]
+            for old, new in _MOVED.items()
+        },
+    )
