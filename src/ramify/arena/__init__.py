@@ -1,6 +1,6 @@
 """The arena: players, matches, tournaments, ratings."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from ramify.arena.characteristic import Operation, operating_characteristic
 from ramify.arena.draws import DrawModel, draw_model
@@ -74,7 +74,7 @@ __all__ = [
     "sprt_pairs",
 ]
 
-if not _TYPE_CHECKING:  # type checkers know the new names only
+if not TYPE_CHECKING:  # type checkers know the new names only
     __getattr__ = _renamed(
         __name__,
         {

@@ -1,7 +1,7 @@
 """Torch networks for games, and their files. Loaded when first used; ``rf.evaluators.Network`` runs them."""
 
 import sys as _sys
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 try:
     import torch as _torch  # noqa: F401
@@ -46,7 +46,7 @@ __all__ = [
 
 # These run networks, so they are evaluators, in a layer that this one does not know: the front door does.
 _MOVED = {"Network": "Network", "RunConfig": "RunConfig", "evaluator": "network_evaluator", "pretrained": "pretrained"}
-if not _TYPE_CHECKING:  # type checkers know the new names only
+if not TYPE_CHECKING:  # type checkers know the new names only
     __getattr__ = _renamed(
         __name__,
         {
