@@ -8,9 +8,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ramify.base.deprecation import warn_renamed
 from ramify.base.hints import did_you_mean
 from ramify.base.settings import SettingsError
-from ramify.training.config import TrainConfig
+from ramify.training.config import LoopConfig, TrainConfig
 
 
 def _yaml() -> Any:
@@ -41,7 +42,15 @@ def preset_texts() -> dict[str, str]:
 
 def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) -> TrainConfig:
     """The config of a preset or a YAML file. Overrides have dotted names, such as ``loop.iterations``."""
-    return TrainConfig(**overridden(read_yaml(source), overrides or {}))
+    return TrainConfig(**overridden(read_yaml(source), current_names(overrides or {})))
+
+
+def current_names(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Overrides with settings that were renamed under their new names: a preset may set those already."""
+    groups = {f"{LoopConfig.what}.{old}": f"{LoopConfig.what}.{new}" for old, new in LoopConfig.renamed.items()}
+    for old in groups.keys() & overrides.keys():
+        warn_renamed(old, groups[old])
+    return {groups.get(name, name): value for name, value in overrides.items()}
 
 
 def read_yaml(source: str | Path) -> dict[str, Any]:
@@ -96,6 +105,6 @@ def is_written_by_us(content: bytes) -> bool:
         data = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return False
-    if not isinstance(data, dict) or not TrainConfig.model_fields.keys() <= data.keys():
+    if not isinstance(data, dict) or not TrainConfig.model_fields.keys() - {"imports"} <= data.keys():
         return False
     return bool(yaml.safe_dump(data, sort_keys=False) == text)
