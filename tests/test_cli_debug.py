@@ -19,15 +19,16 @@ MISTAKES = {
     "analyze": ["nosuchgame"],
     "selfplay": ["nosuchgame", "folder"],
     "train": ["nosuchpreset"],
-    "match": ["nosuchplayer", "random"],
-    "tournament": ["nosuchplayer", "random"],
+    "match": ["hex", "nosuchplayer", "random"],
+    "tournament": ["hex", "nosuchplayer", "random"],
+    "gate": ["hex", "nosuchplayer", "random"],
     "ratings": ["--store", "nosuch.db"],
     "export": ["nosuch.safetensors", "net.onnx"],
     "htp": ["--network", "nosuch.safetensors"],
     "play": ["nosuchgame"],
     "demo": ["nosuch.setting=1"],
     "watch": ["nosuchgame"],
-    "bench selfplay": ["--game", "nosuchgame"],
+    "bench": ["nosuchgame"],
 }
 
 

@@ -1,4 +1,4 @@
-"""``ramify demo``: from nothing to a strong Hex player in minutes, rated, with a report to look at."""
+"""``ramify demo``: train a Hex network from scratch in minutes, rate it, and write a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli import report
+from ramify.cli import options, report
 from ramify.cli.arena import progress_bar
 from ramify.cli.common import fail, parse_settings, print_json
 from ramify.cli.train import CURVES, PROBLEMS, end_stopped, watcher
@@ -28,7 +28,7 @@ SHOWN = ("", "c3", "b3 c3", "a1 c3 d2")  # positions in the report, as actions
 
 @dataclass(frozen=True)
 class Rated:
-    """Players by name, and what came of their games."""
+    """Players by name, and the results of their games."""
 
     identities: dict[str, str]  # by name
     standings: Standings
@@ -41,19 +41,19 @@ class Rated:
 
 def demo(
     settings: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Settings of the training, to change.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Override training settings.")
     ] = None,
-    folder: Annotated[Path, typer.Option(help="Where everything is kept; an unfinished run goes on.")] = Path(
+    folder: Annotated[Path, typer.Option(help="The folder of the run. An unfinished run is resumed.")] = Path(
         "runs/demo"
     ),
-    games: Annotated[int, typer.Option(min=2, help="Rating games of every two players; an even number.")] = 40,
-    simulations: Annotated[int, typer.Option(min=1, help="Of a rated player's searches.")] = 200,
-    json: Annotated[bool, typer.Option("--json", help="For machines: ratings and where the report is.")] = False,
+    games: Annotated[int, typer.Option(min=2, help="Rating games per pair of players; an even number.")] = 40,
+    simulations: Annotated[int, typer.Option(min=1, help="Number of simulations per move in rating games.")] = 200,
+    json: options.AsJson = False,
 ) -> None:
-    """Train Hex 5x5 from nothing, rate the result, and write a report.
+    """Train a network for 5x5 Hex from scratch, rate it, and write a report.
 
-    About four minutes on two cores. The trained player meets random moves,
-    alpha-beta search three moves deep, and itself before training.
+    Takes about four minutes on two cores. The trained player is rated against
+    random moves, alpha-beta search of depth 3, and the untrained network.
     """
     started = time.perf_counter()
     try:
@@ -73,7 +73,7 @@ def demo(
 
 
 def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
-    """Train, or go on; the network."""
+    """Train or resume; returns the network file."""
     from ramify.training import network_file, train
 
     with ExitStack() as stack:
@@ -81,7 +81,7 @@ def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> Path:
 
 
 def rate(config: TrainConfig, folder: Path, trained: Path, games: int, simulations: int, *, quiet: bool) -> Rated:
-    """Let the trained player, the untrained one, alpha-beta and random moves play each other."""
+    """Play a round robin of the trained player, the untrained one, alpha-beta and random moves."""
     from ramify.arena import MatchConfig, Openings, ParallelSettings, Tournament, player_config, round_robin
     from ramify.games import make
     from ramify.store import Store
@@ -104,30 +104,30 @@ def rate(config: TrainConfig, folder: Path, trained: Path, games: int, simulatio
 
 
 def write_report(config: TrainConfig, folder: Path, trained: Path, rated: Rated, seconds: float) -> Path:
-    """The page with curves, ratings and positions."""
+    """Write the report: curves, ratings and positions."""
     from ramify.games import make
     from ramify.training import as_yaml, read_metrics
 
     iterations = list(read_metrics(folder / "metrics.jsonl", "iteration"))
     total = int(sum(line["games"] for line in iterations))
     subtitle = (
-        f"{total:,} games of self-play, {iterations[-1]['positions']:,} positions, "
-        f"{iterations[-1]['step']:,} steps; {seconds:.0f} s in all"
+        f"{total:,} self-play games, {iterations[-1]['positions']:,} positions, "
+        f"{iterations[-1]['step']:,} training steps, {seconds:.0f} s"
     )
     game = make(config.game, **config.params)
     sections = [
-        ("How it learnt", report.curves(iterations, CURVES)),
-        ("How strong it is", report.ratings_table(rated.standings, rated.names, rated.identities[RANDOM])),
-        ("What it thinks", report.pictures(thoughts(config, game, trained))),
+        ("Training curves", report.curves(iterations, CURVES)),
+        ("Ratings", report.ratings_table(rated.standings, rated.names, rated.identities[RANDOM])),
+        ("Sample positions", report.pictures(thoughts(config, game, trained))),
         ("Settings", report.verbatim(as_yaml(config, only_changed=True))),
     ]
     path = folder / "report.html"
-    report.write(path, report.page(f"{game} from nothing", subtitle, sections))
+    report.write(path, report.page(f"{game}, trained from scratch", subtitle, sections))
     return path
 
 
 def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, Any, Any]]:
-    """Some positions and what the trained player finds there."""
+    """Sample positions with the trained player's search results."""
     from ramify.engine import search
     from ramify.evaluators import Network
     from ramify.games.notation import play_words
@@ -139,13 +139,13 @@ def thoughts(config: TrainConfig, game: Game, trained: Path) -> list[tuple[str, 
         play_words(state, actions.split())
         result = search(state, evaluator, THOUGHT, c_puct=config.search.c_puct)
         player = state.acting[0]
-        caption = f"{'red' if player == 0 else 'blue'} to move expects {result.value[player]:+.2f}; visits in percent"
+        caption = f"{'red' if player == 0 else 'blue'} to move, value {result.value[player]:+.2f}; visits in percent"
         found.append((caption, state, result))
     return found
 
 
 def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
-    """The ratings for people or machines, and where the report is."""
+    """Print the ratings and the path of the report."""
     from ramify.arena.ratings import MEANING
 
     ratings = rated.standings.ratings(anchor=rated.identities[RANDOM])
@@ -168,5 +168,5 @@ def show(rated: Rated, path: Path, seconds: float, *, as_json: bool) -> None:
         score = "" if row["trained_scores"] is None else f"   the trained player scores {row['trained_scores']:.0%}"
         print(f"{row['player']:20} {row['elo']:+5} Elo ({low:+} to {high:+}){score}")
     print(f"{MEANING}.")
-    print(f"{seconds:.0f} s in all; look at {path}")
+    print(f"Finished in {seconds:.0f} s. Report: {path}")
     return None

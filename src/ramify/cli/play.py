@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings
+from ramify.cli import options
+from ramify.cli.common import fail
 
 if TYPE_CHECKING:
     from ramify.cli.opponents import Opponent
@@ -17,32 +18,30 @@ SIMULATIONS = 400  # without --simulations; an answer at once
 
 
 def play(
-    game: Annotated[str, typer.Argument(help="A game of 'ramify games', or openspiel:NAME.")] = "hex",
-    words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Same as --set.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
-    ] = None,
-    size: Annotated[int | None, typer.Option(min=1, help="Of the board: short for --set size=….")] = None,
-    side: Annotated[int, typer.Option(min=0, max=1, help="Who you are: player 0, who starts, or player 1.")] = 0,
+    game: options.GameName = "hex",
+    param: options.Params = None,
+    side: Annotated[int, typer.Option(min=0, max=1, help="Your player: 0 moves first, 1 second.")] = 0,
     simulations: Annotated[
-        int | None, typer.Option(min=1, help=f"Of every search; default {SIMULATIONS}, no limit beside --seconds.")
+        int | None,
+        typer.Option(min=1, help=f"Simulations per move. Default: {SIMULATIONS}, or unlimited with --seconds."),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(help="Time of every search.")] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|NAME", help="A saved or shipped network, or 'rollout'; default: what is shipped."),
-    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Time per move in seconds.")] = None,
+    set_: options.SearchSettings = None,
+    network: options.Network = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="KIND:SETTINGS", help="Another opponent, such as uci:command=stockfish,depth=5"),
+        typer.Option(
+            metavar="KIND:SETTINGS", help="The opponent, such as uci:command=stockfish,depth=5. Default: the search."
+        ),
     ] = None,
-    state: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Start here: short form (a FEN), or parts as JSON {...}.")
-    ] = None,
-    actions: Annotated[str, typer.Option(metavar="NAMES", help="Actions played first, by name.")] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Of the opponent, and of a random start.")] = 0,
+    state: options.StateText = None,
+    actions: options.Actions = "",
+    seed: options.Seed = 0,
 ) -> None:
     """Play a game against the search, or another player.
+
+    Without --network the search uses a shipped network if there is one for the
+    game, otherwise (and with --network rollout) random playouts.
 
     Type a move by its name when it is your turn. Other words are commands:
 
@@ -58,22 +57,22 @@ def play(
                  Ctrl-C shows what was found so far
 
     \b
-    ramify play hex --size 7
-    ramify play hex --size 11 --side 1 --seconds 5
+    ramify play hex -p size=7
+    ramify play hex -p size=11 --side 1 --seconds 5
+    ramify play hex -p size=5 --network runs/hex-5
     ramify play connect_four --simulations 5000
-    ramify play pyrat --set preset=tiny
+    ramify play pyrat -p preset=tiny
     ramify play chess --against uci:command=stockfish,depth=5
-    ramify play hex --size 11 --against "htp:command=mohex"
+    ramify play hex -p size=11 --against "htp:command=mohex"
     """
     from ramify.cli.analyze import find_position
     from ramify.cli.session import PlaySession
 
-    sized = [] if size is None else [f"size={size}"]
-    params = parse_settings([*(words or []), *(set_ or []), *sized])
+    params, settings = options.read_options(game, param, set_)
     start = find_position(game, params, state, actions, seed)
     limits = {"simulations": simulations, "seconds": seconds}
     try:
-        adviser, knowledge = make_adviser(start, network, limits, seed)
+        adviser, knowledge = make_adviser(start, network, limits, seed, settings)
         opponent = make_opponent(start, adviser, knowledge, against)
     except (ValueError, TypeError, ImportError, RuntimeError, OSError) as error:
         fail(error)
@@ -87,7 +86,9 @@ def play(
         opponent.close()
 
 
-def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed: int) -> tuple[Searcher, str]:
+def make_adviser(
+    state: State, network: str | None, limits: dict[str, Any], seed: int, settings: dict[str, Any]
+) -> tuple[Searcher, str]:
     """The search that gives hints, and what it knows."""
     from ramify import _core
     from ramify.engine import SearchConfig, Searcher
@@ -96,15 +97,16 @@ def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed
     game = state.game
     simulations, seconds = limits["simulations"], limits["seconds"]
     evaluator, knowledge = evaluator_for(game, network)
-    config = SearchConfig(
-        simulations=simulations or (2**53 if seconds is not None else SIMULATIONS),
-        max_seconds=seconds,
-        graph=True,
-        canonical=game.name == "hex",
-        solver=isinstance(game, _core.Game) and not game.simultaneous,
-        max_nodes=1_000_000,
-    )
-    return Searcher(game, evaluator, config, seed=seed), knowledge
+    limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
+    usual = {
+        "simulations": simulations or (2**53 if limited else SIMULATIONS),
+        "max_seconds": seconds,
+        "graph": True,
+        "canonical": game.name == "hex",
+        "solver": isinstance(game, _core.Game) and not game.simultaneous,
+        "max_nodes": 1_000_000,
+    }
+    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed), knowledge
 
 
 def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:

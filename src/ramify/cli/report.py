@@ -1,4 +1,4 @@
-"""A training run as one HTML page: curves, ratings, positions with policies. Nothing is loaded from elsewhere."""
+"""A report of a training run as one self-contained HTML page: curves, ratings, positions with policies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLOUR = "#b3541e"
 
 
 def curve(values: Sequence[float], steps: Sequence[float]) -> str:
-    """A line over steps, with the least and the largest value written beside it."""
+    """A line plot of values over training steps."""
     canvas = Canvas(WIDTH, HEIGHT)
     low, high = min(values), max(values)
     span = (high - low) or 1.0
@@ -59,7 +59,7 @@ def verbatim(text: str) -> str:
 
 
 def curves(iterations: Sequence[Mapping[str, float]], names: Mapping[str, str]) -> str:
-    """A picture for each figure that the iterations have."""
+    """A plot for each metric that the iterations have."""
     parts = []
     for name, label in names.items():
         lines = [line for line in iterations if name in line]
@@ -76,7 +76,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def ratings_table(standings: Standings, names: Mapping[str, str], anchor: str) -> str:
-    """Ratings with 95 % intervals, best first, how each did against each, and what Elo means."""
+    """Ratings with 95 % intervals, best first, and the score of each player against each other."""
     from ramify.arena.ratings import MEANING
 
     ratings = standings.ratings(anchor=anchor)
@@ -95,7 +95,7 @@ def ratings_table(standings: Standings, names: Mapping[str, str], anchor: str) -
 
 
 def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:
-    """The whole page, from parts that are HTML already."""
+    """The page, from sections that are HTML already."""
     body = "".join(f"<h2>{escape(head)}</h2>{content}" for head, content in sections)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'

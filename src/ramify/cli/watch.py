@@ -1,21 +1,24 @@
-"""``ramify watch``: two search players with different budgets play a game against each other, on the terminal."""
+"""``ramify watch``: two players play a game against each other on the terminal."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import columns, cut, cut_note, fail, parse_settings, print_position
+from ramify.cli import options
+from ramify.cli.arena import MISTAKES, read_players
+from ramify.cli.common import columns, cut, cut_note, fail, print_position
 from ramify.cli.curves import COLUMNS
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.text import Text
 
+    from ramify.arena import PlayerConfig, SearchPlayerConfig
     from ramify.games import Game, State
 
 NAMES = ("red", "blue")
@@ -31,25 +34,25 @@ BESIDE = 40  # columns that the players take there
 
 @dataclass(frozen=True)
 class Choice:
-    """What a player decided, what the action is called, and the reward the player still expects."""
+    """What a player decided, what the action is called, and the reward the player still expects (None: unknown)."""
 
     player: int
     action: int
     name: str
-    value: float
+    value: float | None
     kept: int  # visits that the player's graph had before it searched
 
 
 class Player:
-    """Searches with random games as its only knowledge, and keeps its graph from turn to turn."""
+    """A player that searches and keeps its graph from turn to turn."""
 
-    def __init__(self, game: Game, number: int, simulations: int, seed: int) -> None:
-        from ramify.engine import SearchConfig, Searcher
-        from ramify.evaluators import Rollout
+    def __init__(self, game: Game, number: int, config: SearchPlayerConfig, seed: int) -> None:
+        from ramify.engine import Searcher
 
         self.number = number
-        self.simulations = simulations
-        self.searcher = Searcher(game, Rollout(), SearchConfig(simulations=simulations, graph=True), seed=seed)
+        self.label = config.label
+        search = config.search_config().replace(graph=True)
+        self.searcher = Searcher(game, config.open_evaluator(game), search, seed=seed)
         self.searched = False
 
     def choose(self, state: State) -> Choice:
@@ -67,11 +70,49 @@ class Player:
         if self.searched:
             self.searcher.advance(*actions)
 
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class AnyPlayer:
+    """A player of any other kind, such as alphabeta or a program that speaks UCI."""
+
+    def __init__(self, game: Game, number: int, config: PlayerConfig, seed: int) -> None:
+        self.number, self.label, self.seed, self.turns = number, config.label, seed, 0
+        self.player: Any = config.open(game)
+
+    def choose(self, state: State) -> Choice:
+        """The action to play now."""
+        from ramify.arena import Turn
+
+        turn = Turn(state.copy(), self.number, self.seed + self.turns, self.turns)
+        value = None
+        if hasattr(self.player, "consider"):
+            (found,) = self.player.consider([turn])
+            action, value = found.action, found.value
+        else:
+            (action,) = self.player.choose([turn])
+        return Choice(self.number, action, state.action_name(action, self.number), value, 0)
+
+    def follow(self, *_: int) -> None:
+        """This was played."""
+        self.turns += 1
+
+    def close(self) -> None:
+        self.player.close()
+
+
+def open_player(game: Game, number: int, config: PlayerConfig, seed: int) -> Player | AnyPlayer:
+    """The player to watch."""
+    from ramify.arena import SearchPlayerConfig
+
+    return (Player if isinstance(config, SearchPlayerConfig) else AnyPlayer)(game, number, config, seed)  # type: ignore[arg-type]
+
 
 Show = Callable[["State", list[Choice]], None]
 
 
-def play(state: State, players: Sequence[Player], show: Show) -> int:
+def play(state: State, players: Sequence[Player | AnyPlayer], show: Show) -> int:
     """Play the game to its end, in place; `show` sees every position and the choices so far. Returns the turns."""
     turns, choices = 0, list[Choice]()
     while not state.is_over:
@@ -86,32 +127,51 @@ def play(state: State, players: Sequence[Player], show: Show) -> int:
 
 
 def watch(
-    game: Annotated[str, typer.Argument(help="Any game; see `ramify games`.")] = "hex",
-    settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
-    red: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the first player.")] = 4_000,
-    blue: Annotated[int, typer.Option(min=1, help="Simulations behind every action of the second player.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed shows the same game.")] = 0,
-    pause: Annotated[float, typer.Option(min=0, help="Least seconds per turn on a terminal.")] = 0.3,
+    game: options.GameName = "hex",
+    first: Annotated[
+        str, typer.Argument(help="The first player, such as alphabeta:depth=3 or search:simulations=200.")
+    ] = "search:simulations=4000",
+    second: Annotated[str, typer.Argument(help="The second player.")] = "search:simulations=20000",
+    param: options.Params = None,
+    network: options.Network = None,
+    set_: options.SearchSettings = None,
+    seed: options.Seed = 0,
+    pause: Annotated[float, typer.Option(min=0, help="Minimum time per turn on a terminal, in seconds.")] = 0.3,
 ) -> None:
-    """Watch two search players with different budgets play a game."""
+    """Watch two players play a game against each other.
+
+    Players that search keep their search graph from turn to turn. --network
+    and --set are defaults for them. The same seed shows the same game.
+
+    \b
+    ramify watch hex -p size=7
+    ramify watch hex search:simulations=50 alphabeta:depth=3 -p size=7 --network hex-7
+    ramify watch connect_four search:simulations=500 search:simulations=5000 --pause 1
+    """
     from rich.console import Console
 
     from ramify.games import make
 
+    params, settings = options.read_options(game, param, set_)
+    players: list[Player | AnyPlayer] = []
     try:
-        state = make(game, **parse_settings(settings or [])).initial_state(seed)
-    except (ValueError, ImportError) as error:
+        state = make(game, **params).initial_state(seed)
+        for number, config in enumerate(read_players([first, second], network, settings)):
+            players.append(open_player(state.game, number, config, 2 * seed + number))
+        console = Console(highlight=False)
+        follow = watch_live if console.is_terminal else watch_plain
+        started = time.perf_counter()
+        turns = follow(console, state, players, pause)
+    except MISTAKES as error:
         fail(error)
-    console = Console(highlight=False)
-    players = [Player(state.game, number, budget, 2 * seed + number) for number, budget in enumerate((red, blue))]
-    follow = watch_live if console.is_terminal else watch_plain
-    started = time.perf_counter()
-    turns = follow(console, state, players, pause)
+    finally:
+        for player in players:
+            player.close()
     ending = summary(str(state.game), state.returns.tolist(), sides(state.game))
     console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
 
 
-def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> int:
+def watch_live(console: Console, state: State, players: Sequence[Player | AnyPlayer], pause: float) -> int:
     """The position in place, turn after turn, and beside it what the players expect."""
     from rich.live import Live
 
@@ -127,7 +187,7 @@ def watch_live(console: Console, state: State, players: Sequence[Player], pause:
         return play(state, players, show)
 
 
-def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
+def watch_plain(console: Console, state: State, players: Sequence[Player | AnyPlayer], _: float) -> int:
     """Who plays, one line per choice and the position at the end: for files and pipes."""
     shown = 0
     for player in players:
@@ -149,16 +209,16 @@ def sides(game: Game) -> tuple[str, str]:
     return SIDES.get(game.name, ("player 0", "player 1"))
 
 
-def introduction(player: Player, game: Game) -> Text:
-    """Who this is, and how much it may think."""
+def introduction(player: Player | AnyPlayer, game: Game) -> Text:
+    """The player's colour, side and text."""
     from rich.text import Text
 
     text = Text(NAMES[player.number], STYLES[player.number])
-    who = f" is {sides(game)[player.number]}: {player.simulations:,} simulations per action"
+    who = f" is {sides(game)[player.number]}: {player.label}"
     return text.append(who, "default")
 
 
-def screen(state: State, players: Sequence[Player], choices: list[Choice], width: int) -> Group:
+def screen(state: State, players: Sequence[Player | AnyPlayer], choices: list[Choice], width: int) -> Group:
     """The position, the players beside it (below it where there is no room), and then the latest choice."""
     from rich.console import Group
     from rich.table import Table
@@ -167,7 +227,8 @@ def screen(state: State, players: Sequence[Player], choices: list[Choice], width
     board, people = colour(str(state)), Text()
     for player in players:
         people.append("\n").append_text(introduction(player, state.game)).append("\n")
-        people.append(chances([choice.value for choice in choices if choice.player == player.number])).append("\n")
+        values = [choice.value for choice in choices if choice.player == player.number and choice.value is not None]
+        people.append(chances(values)).append("\n")
     last = caption(choices[-1]) if choices else Text()
     if columns(board) + 4 + BESIDE > width:
         return Group(cut(board), cut_note(board, width), people, last)
@@ -204,7 +265,8 @@ def caption(choice: Choice) -> Text:
     from rich.text import Text
 
     text = Text(NAMES[choice.player], STYLES[choice.player])
-    return text.append(f" plays {choice.name} (expects {choice.value:+.2f}, {choice.kept:,} visits kept)", "default")
+    expected = "" if choice.value is None else f" (expects {choice.value:+.2f}, {choice.kept:,} visits kept)"
+    return text.append(f" plays {choice.name}{expected}", "default")
 
 
 def summary(game: str, returns: Sequence[float], sides: Sequence[str]) -> Text:
