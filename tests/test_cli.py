@@ -13,6 +13,7 @@ import pytest
 
 import ramify as rf
 from ramify import _core
+from ramify.arena import SearchPlayerConfig
 from ramify.cli import doctor, main, watch
 from ramify.cli.common import parse_settings
 
@@ -36,11 +37,11 @@ def test_without_a_command_it_helps(run) -> None:
         (["gmaes"], ["gmaes", "games"]),
         (["games", "--unknown"], ["--unknown"]),
         (["games", "tictactoo"], ["tictactoo", "did you mean 'tictactoe'?"]),
-        (["games", "tictactoe", "size=4"], ["size"]),
-        (["games", "tictactoe", "size"], ["key=value", "'size'"]),
+        (["games", "tictactoe", "-p", "size=4"], ["size"]),
+        (["games", "tictactoe", "-p", "size"], ["key=value", "'size'"]),
         (["watch", "nothing"], ["nothing"]),
-        (["watch", "--red", "0"], ["red"]),
-        (["watch", "hex", "size=100"], ["size", "100"]),
+        (["watch", "hex", "search:simulations=0"], ["simulations=0"]),
+        (["watch", "hex", "-p", "size=100"], ["size", "100"]),
     ],
 )
 def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> None:
@@ -87,7 +88,7 @@ def test_one_game_in_detail(run) -> None:
 
 def test_games_from_elsewhere_are_named_and_shown(run) -> None:
     assert "openspiel:NAME" in run("games")[1]
-    code, out, _ = run("games", "openspiel:breakthrough", "rows=6", "columns=4", "--json")
+    code, out, _ = run("games", "openspiel:breakthrough", "-p", "rows=6", "-p", "columns=4", "--json")
     assert code == 0
     data = json.loads(out)
     assert data["name"] == "openspiel:breakthrough"
@@ -183,12 +184,16 @@ def test_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["doctor"])
 
 
+def watch_player(game, number: int, simulations: int, seed: int) -> watch.Player:
+    return watch.Player(game, number, SearchPlayerConfig(simulations=simulations), seed)
+
+
 def test_watch_plays_a_game_to_its_end(run) -> None:
-    arguments = ("watch", "--red", "100", "--blue", "200", "--seed", "3")
+    arguments = ("watch", "hex", "search:simulations=100", "search:simulations=200", "--seed", "3")
     code, out, _ = run(*arguments)
     assert code == 0
     lines = out.splitlines()
-    assert lines[:2] == ["red is x: 100 simulations per action", "blue is o: 200 simulations per action"]
+    assert lines[:2] == ["red is x: search:simulations=100", "blue is o: search:simulations=200"]
     assert lines[2].startswith("red plays ")
     assert lines[3].startswith("blue plays ")
     ending = re.search(r"hex\(size=11, swap=False\): (red \(x\)|blue \(o\)) wins after \d+ turns", lines[-1])
@@ -199,9 +204,9 @@ def test_watch_plays_a_game_to_its_end(run) -> None:
 
 
 def test_watch_shows_both_players_where_both_act(run) -> None:
-    code, out, _ = run("watch", "goofspiel", "cards=3", "--red", "50", "--blue", "50")
+    code, out, _ = run("watch", "goofspiel", *["search:simulations=50"] * 2, "-p", "cards=3")
     assert code == 0
-    assert "red is player 0: 50 simulations per action" in out
+    assert "red is player 0: search:simulations=50" in out
     assert re.search(r"red plays \S+ \(expects .*\)\nblue plays \S+ \(expects .*\)\n", out)
     assert "after 3 turns" in out or "after 2 turns" in out  # the last cards leave no choice
 
@@ -211,7 +216,7 @@ def test_watch_players_play_tic_tac_toe_well() -> None:
     game = rf.make("tictactoe")
 
     def choose(number: int, rows: list[str]) -> watch.Choice:
-        return watch.Player(game, number, 800, seed=0).choose(game.state(board=rows))
+        return watch_player(game, number, 800, seed=0).choose(game.state(board=rows))
 
     wins = choose(0, ["xx.", "oo.", "..."])
     assert wins.name == "c1"
@@ -222,7 +227,7 @@ def test_watch_players_play_tic_tac_toe_well() -> None:
 
 def test_watch_players_keep_what_they_found() -> None:
     game = rf.make("tictactoe")
-    state, players = game.initial_state(), [watch.Player(game, number, 300, number) for number in (0, 1)]
+    state, players = game.initial_state(), [watch_player(game, number, 300, number) for number in (0, 1)]
     choices: list[watch.Choice] = []
     turns = watch.play(state, players, lambda _before, _state, so_far: choices.append(so_far[-1]))
     assert state.is_over
@@ -248,9 +253,9 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     from rich.console import Console
 
     state = rf.make("tictactoe").initial_state()
-    players = [watch.Player(state.game, number, 5, number) for number in (0, 1)]
+    players = [watch_player(state.game, number, 5, number) for number in (0, 1)]
     turns = watch.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
     out = capsys.readouterr().out
     assert state.is_over
     assert out.count("plays") == turns + 1  # the last picture stays and is drawn again
-    assert "5 simulations per action" in out
+    assert "search:simulations=5" in out

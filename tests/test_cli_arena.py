@@ -23,8 +23,8 @@ WEAK, STRONG = "search:simulations=2,evaluator=uniform", "search:simulations=40"
 
 
 def test_a_match_is_shown_kept_and_not_played_again(run) -> None:
-    options = ["--game", "tictactoe", "--games", "12", "--json"]
-    code, out, _ = run("match", STRONG, WEAK, *options)
+    options = ["--games", "12", "--json"]
+    code, out, _ = run("match", "tictactoe", STRONG, WEAK, *options)
     first = json.loads(out)
     assert code == 0
     assert (first["played"], first["found"], first["complete"]) == (12, 0, True)
@@ -35,7 +35,7 @@ def test_a_match_is_shown_kept_and_not_played_again(run) -> None:
     assert rows[read_player(WEAK).identity]["elo"] == 0
     assert rows[best]["low"] < rows[best]["elo"] < rows[best]["high"]
     assert Path("ramify.db").exists()
-    _, out, _ = run("match", WEAK, STRONG, *options)
+    _, out, _ = run("match", "tictactoe", WEAK, STRONG, *options)
     again = json.loads(out)
     assert (again["played"], again["found"]) == (0, 12)
     assert sorted(again["crosstable"].items()) == sorted(first["crosstable"].items())
@@ -62,7 +62,7 @@ def test_tables_have_short_names_and_json_has_whole_texts(run) -> None:
 
 def test_a_tournament_and_the_ratings_of_its_store_agree(run) -> None:
     third = "search:simulations=8"
-    command = ["tournament", WEAK, third, STRONG, "--game", "tictactoe", "--games", "6", "--store", "t.db"]
+    command = ["tournament", "tictactoe", WEAK, third, STRONG, "--games", "6", "--store", "t.db"]
     code, out, _ = run(*command)
     assert code == 0
     for player in (WEAK, third, STRONG):
@@ -77,22 +77,22 @@ def test_a_tournament_and_the_ratings_of_its_store_agree(run) -> None:
     assert ratings["players"] == table["players"]
     assert ratings["params"] == {}
     _, out, _ = run("ratings", "--store", "t.db", "--advantage")
-    assert "moving first is worth" in out
-    run("match", WEAK, third, "--set", "size=3", "--games", "2", "--store", "t.db")
+    assert "First-move advantage" in out
+    run("match", "hex", WEAK, third, "-p", "size=3", "--games", "2", "--store", "t.db")
     code, _, err = run("ratings", "--store", "t.db")
     assert code == 2
     assert "several games fit" in err
     assert "hex size=3 swap=False (2 games)" in err
-    assert run("ratings", "--store", "t.db", "--game", "hex", "--set", "size=3")[0] == 0
+    assert run("ratings", "--store", "t.db", "hex", "-p", "size=3")[0] == 0
 
 
 def test_ratings_say_what_elo_means_and_rate_those_apart_who_never_met(run) -> None:
     others = ["random", "search:simulations=8"]
     for first, second in ([STRONG, WEAK], others):
-        run("match", first, second, "--game", "tictactoe", "--games", "6", "--store", "g.db")
+        run("match", "tictactoe", first, second, "--games", "6", "--store", "g.db")
     code, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK)
     assert code == 0
-    assert "2 groups of players have not met" in out
+    assert "There are 2 groups of players without games between them" in out
     assert out.index("group 1") < out.index(WEAK) < out.index("group 2") < out.index(others[0])
     assert out.count("anchor") == 2
     assert "Elo says what points to expect of a game" in out
@@ -100,12 +100,12 @@ def test_ratings_say_what_elo_means_and_rate_those_apart_who_never_met(run) -> N
     found = json.loads(out)
     assert [row["group"] for row in found["players"]] == [0, 0, 1, 1]
     assert set(found["draw_model"]["strengths"]) == {row["identity"] for row in found["players"]}
-    run("match", WEAK, others[0], "--game", "tictactoe", "--games", "2", "--store", "g.db")
+    run("match", "tictactoe", WEAK, others[0], "--games", "2", "--store", "g.db")
     assert "groups" not in run("ratings", "--store", "g.db")[1]
 
 
 def test_a_match_with_draws_shows_points_to_expect(run) -> None:
-    arguments = ["match", STRONG, "alphabeta:depth=3", "--game", "tictactoe", "--games", "20", "--json"]
+    arguments = ["match", "tictactoe", STRONG, "alphabeta:depth=3", "--games", "20", "--json"]
     rows = json.loads(run(*arguments)[1])["players"]
     assert rows[0]["draws"] > 0
     points = {row["identity"]: row["points"] / row["games"] for row in rows}
@@ -115,13 +115,13 @@ def test_a_match_with_draws_shows_points_to_expect(run) -> None:
 
 
 def test_a_gate_is_played_and_its_characteristic_shown(run) -> None:
-    code, out, _ = run("gate", "search:simulations=40", "random", "--game", "tictactoe", "--elo1", "200", "--json")
+    code, out, _ = run("gate", "tictactoe", "search:simulations=40", "random", "--elo1", "200", "--json")
     found = json.loads(out)
     assert code == 0
     assert found["verdict"] == "stronger"
     assert found["wins"] + found["draws"] + found["losses"] == found["games"] == 2 * sum(found["pairs"])
-    _, out, _ = run("gate", "search:simulations=40", "random", "--game", "tictactoe", "--max-games", "4")
-    assert "search:simulations=40 against random: not decided" in out
+    _, out, _ = run("gate", "tictactoe", "search:simulations=40", "random", "--max-games", "4")
+    assert "search:simulations=40 against random: undecided" in out
     table = ["gate", "--characteristic", "--elo1", "200", "--max-games", "100"]
     code, out, _ = run(*table)
     assert code == 0
@@ -133,7 +133,7 @@ def test_a_gate_is_played_and_its_characteristic_shown(run) -> None:
 
 def test_a_gauntlet_against_the_pool(run) -> None:
     code, out, _ = run(
-        "tournament", WEAK, "--pool", "--gauntlet", "--game", "goofspiel", "--set", "cards=5", "--games", "2", "--json"
+        "tournament", "goofspiel", WEAK, "--pool", "--gauntlet", "-p", "cards=5", "--games", "2", "--json"
     )
     table = json.loads(out)["crosstable"]
     assert code == 0
@@ -144,21 +144,21 @@ def test_a_gauntlet_against_the_pool(run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["match", "serch", WEAK], ["serch", "did you mean 'search'?"]),
-        (["match", "search:simulation=3", WEAK], ["simulation", "did you mean 'simulations'?"]),
-        (["match", "network:network=none", WEAK], ["none", "no such file"]),
-        (["match", WEAK, STRONG, "--games", "3"], ["even number"]),
-        (["match", WEAK, STRONG, "--opening", "random:99", "--game", "tictactoe"], ["use fewer"]),
-        (["match", WEAK, STRONG, "--opening", "somehow"], ["somehow", "random:K"]),
-        (["match", WEAK, STRONG, "--opening", "nope.txt"], ["no file 'nope.txt' with openings"]),
-        (["match", WEAK, STRONG, "--opening", sys.executable], ["no file with openings", "no text"]),
-        (["match", WEAK, STRONG, "--set", "size"], ["key=value"]),
-        (["match", WEAK, STRONG, "--game", "hxe"], ["did you mean 'hex'?"]),
-        (["match", WEAK, WEAK, "--set", "size=3"], ["same player"]),
-        (["gate", WEAK], ["two players", "--characteristic"]),
+        (["match", "hex", "serch", WEAK], ["serch", "did you mean 'search'?"]),
+        (["match", "hex", "search:simulation=3", WEAK], ["simulation", "did you mean 'simulations'?"]),
+        (["match", "hex", "network:network=none", WEAK], ["none", "no such file"]),
+        (["match", "hex", WEAK, STRONG, "--games", "3"], ["even number"]),
+        (["match", "tictactoe", WEAK, STRONG, "--opening", "random:99"], ["use fewer"]),
+        (["match", "hex", WEAK, STRONG, "--opening", "somehow"], ["somehow", "random:K"]),
+        (["match", "hex", WEAK, STRONG, "--opening", "nope.txt"], ["no file 'nope.txt' with openings"]),
+        (["match", "hex", WEAK, STRONG, "--opening", sys.executable], ["not a text file with openings"]),
+        (["match", "hex", WEAK, STRONG, "-p", "size"], ["key=value"]),
+        (["match", "hxe", WEAK, STRONG], ["did you mean 'hex'?"]),
+        (["match", "hex", WEAK, WEAK, "-p", "size=3"], ["same player"]),
+        (["gate", "hex", WEAK], ["two players", "--characteristic"]),
         (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must lie below elo1"]),
-        (["tournament", WEAK], ["two players"]),
-        (["tournament", WEAK, STRONG, "--anchor", "nobody"], ["nobody"]),
+        (["tournament", "hex", WEAK], ["two players"]),
+        (["tournament", "hex", WEAK, STRONG, "--anchor", "nobody"], ["nobody"]),
         (["ratings"], ["no store", "ramify.db"]),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_mistake_is_one_line(run, arguments: list[str], words: list[str]) -> N
 
 def test_a_store_of_something_else_is_one_line(run) -> None:
     Path("ramify.db").write_text("no database at all, and more of it\n" * 40)
-    code, _, err = run("match", WEAK, STRONG, "--set", "size=3")
+    code, _, err = run("match", "hex", WEAK, STRONG, "-p", "size=3")
     assert code == 2
     assert "cannot be opened as a store" in err
 
@@ -181,15 +181,15 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     # The shell that runs tests in the background may have told its children to ignore Ctrl-C.
     listen = "import signal, sys; signal.signal(2, signal.default_int_handler)"
     code = f"{listen}; from ramify.cli import main; main(sys.argv[1:])"
-    arguments = ["match", "search:simulations=400", "search:simulations=300", "--set", "size=5", "--games", "400"]
-    command = [sys.executable, "-c", code, *arguments, "--together", "2", "--json"]
+    arguments = ["match", "hex", "search:simulations=400", "search:simulations=300", "-p", "size=5", "--games", "400"]
+    command = [sys.executable, "-c", code, *arguments, "--concurrency", "2", "--json"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while process.poll() is None and saved(tmp_path / "ramify.db") < 3:
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130
-    assert "Run the same command again to resume." in err
+    assert "games are saved; run the same command again to resume" in err
     stopped = json.loads(out)
     assert not stopped["complete"]
     assert stopped["played"] == saved(tmp_path / "ramify.db") >= 3
@@ -201,8 +201,8 @@ def test_progress_says_how_fast_and_how_long(
     from ramify.arena import Progress
     from ramify.cli.arena import progress_bar, rate_text
 
-    assert rate_text(Progress(100, 20, 20, 0.0)) == "20 were there"
-    assert rate_text(Progress(100, 40, 20, 10.0)) == "2.00/s  0:30 left  20 were there"
+    assert rate_text(Progress(100, 20, 20, 0.0)) == "20 from the store"
+    assert rate_text(Progress(100, 40, 20, 10.0)) == "2.00/s  0:30 left  20 from the store"
     with progress_bar(quiet=True) as watch:
         assert watch is None
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)

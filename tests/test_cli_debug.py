@@ -19,8 +19,9 @@ MISTAKES = {
     "analyze": ["nosuchgame"],
     "selfplay": ["nosuchgame", "folder"],
     "train": ["nosuchpreset"],
-    "match": ["nosuchplayer", "random"],
-    "tournament": ["nosuchplayer", "random"],
+    "match": ["hex", "nosuchplayer", "random"],
+    "tournament": ["hex", "nosuchplayer", "random"],
+    "gate": ["hex", "nosuchplayer", "random"],
     "ratings": ["--store", "nosuch.db"],
     "rate": ["nosuch"],
     "report": ["nosuch"],
@@ -29,7 +30,7 @@ MISTAKES = {
     "play": ["nosuchgame"],
     "demo": ["nosuch.setting=1"],
     "watch": ["nosuchgame"],
-    "bench selfplay": ["--game", "nosuchgame"],
+    "bench": ["nosuchgame"],
 }
 
 

@@ -15,7 +15,7 @@ from tests.children import COMMAND, PATIENCE, interrupt_command
 
 @pytest.mark.parametrize("game", ["pyrat", "hex"])
 def test_watch_ends(game: str) -> None:
-    ended = interrupt_command("watch", game, "--pause", "0", "--red", "8000")
+    ended = interrupt_command("watch", game, "search:simulations=8000", "--pause", "0")
     assert ended.code == 130
     assert ended.err == "ramify: stopped\n"
     assert "wins" not in ended.out
@@ -23,7 +23,7 @@ def test_watch_ends(game: str) -> None:
 
 def test_analyze_shows_what_was_found() -> None:
     """Sent again and again, as an impatient person would: none may come before the search has begun."""
-    command = [sys.executable, "-c", COMMAND, "analyze", "hex", "--set", "size=4", "--setting", "max_seconds=3600"]
+    command = [sys.executable, "-c", COMMAND, "analyze", "hex", "-p", "size=4", "-s", "max_seconds=3600"]
     prepare = COMMAND.replace(
         "main(sys.argv[1:])",
         "from ramify.cli import analyze; bar = analyze.ProgressBar.__call__\n"
@@ -41,7 +41,7 @@ def test_analyze_shows_what_was_found() -> None:
 
 
 def test_htp_ends() -> None:
-    command = [sys.executable, "-u", "-c", COMMAND, "htp", "--size", "7", "--network", "rollout", "--seconds", "3600"]
+    command = [sys.executable, "-u", "-c", COMMAND, "htp", "-p", "size=7", "--network", "rollout", "--seconds", "3600"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdin is not None
@@ -63,6 +63,6 @@ def test_selfplay_keeps_what_is_finished(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert err.startswith("ramify: stopped after ")
-    assert "the same command with --games " in err
+    assert err.startswith("ramify: stopped. ")
+    assert "run the same command with --games " in err
     assert json.loads(out)["games"] >= 32

@@ -68,7 +68,7 @@ def stones(lines: list[str]) -> list[tuple[int, int]]:
 def test_a_game_of_hex_with_every_command(tmp_path: Path) -> None:
     typed = "help\nz9\nb2\nhint\nheat\nmoves\nboard\nundo\nb2\nsave {}\nnew\nsave\nsave /no/where.json\nquit\n"
     typed = typed.format(tmp_path / "game.json")
-    lines = piped("hex", "--size", "4", "--simulations", "60", typed=typed)
+    lines = piped("hex", "-p", "size=4", "--simulations", "60", typed=typed)
     text = "\n".join(lines)
     assert "You are x (player 0), against a search guided by random games" in lines[0]
     assert "'z9' is not a legal move here" in text
@@ -90,7 +90,7 @@ def test_a_whole_game_is_played_to_its_end_and_on() -> None:
     """A person who always takes the first cell that is free loses, may undo, and may play again."""
     cells = [f"{column}{row}" for row in range(1, 4) for column in "abc"]
     typed = "\n".join([*cells, "moves", "hint", "heat", "undo", "new", "quit", ""])
-    lines = piped("hex", "--set", "size=3", "--simulations", "500", "--side", "1", typed=typed)
+    lines = piped("hex", "-p", "size=3", "--simulations", "500", "--side", "1", typed=typed)
     text = "\n".join(lines)
     assert "You lose (-1 to 1)" in text
     assert text.count("game over> The game is over.") >= 3
@@ -99,7 +99,7 @@ def test_a_whole_game_is_played_to_its_end_and_on() -> None:
 
 
 def test_a_person_can_win(played) -> None:
-    lines = played("hex", "--size", "3", "--actions", "a1 b1 a2 c1", "--simulations", "5", typed="a3\n")
+    lines = played("hex", "-p", "size=3", "--actions", "a1 b1 a2 c1", "--simulations", "5", typed="a3\n")
     assert "You win (1 to -1). Type 'new' for another game." in lines
     assert stones(lines) == [(2, 2), (3, 2)]
 
@@ -215,8 +215,8 @@ def test_both_move_at_once(played) -> None:
 def test_every_kind_of_game_can_be_played(played, game: str) -> None:
     if ":" in game:
         pytest.importorskip("pyspiel")
-    params = ["preset=tiny"] if game == "pyrat" else []
-    made = rf.make(game, **dict(word.split("=") for word in params))
+    params = ["-p", "preset=tiny"] if game == "pyrat" else []
+    made = rf.make(game, **dict(word.split("=") for word in params[1:]))
     start = made.initial_state(seed=0)
     name = start.action_name(int(start.legal_actions(0)[0]), 0)
     lines = played(game, *params, "--simulations", "20", typed=f"hint\n{name}\nboard\nquit\n")
@@ -226,7 +226,7 @@ def test_every_kind_of_game_can_be_played(played, game: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "move", "answer"),
     [
-        (["hex", "--size", "4", "--against", f"htp:command={sys.executable} {FAKE_HTP}"], "a1", "Opponent: b1"),
+        (["hex", "-p", "size=4", "--against", f"htp:command={sys.executable} {FAKE_HTP}"], "a1", "Opponent: b1"),
         (["chess", "--against", f"uci:command={sys.executable} {FAKE_UCI},depth=1"], "e2e4", "Opponent: a7a5"),
     ],
 )
@@ -240,7 +240,7 @@ def test_against_another_program(played, arguments: list[str], move: str, answer
 )
 def test_a_program_that_fails_ends_nothing(played, tmp_path: Path, manner: str, reason: str) -> None:
     typed = f"A1\nb2\nagain\nsave {tmp_path / 'kept.json'}\nundo\nagain\nquit\n"
-    lines = played("hex", "--size", "4", "--against", f"htp:command={sys.executable} {FAKE_HTP} {manner}", typed=typed)
+    lines = played("hex", "-p", "size=4", "--against", f"htp:command={sys.executable} {FAKE_HTP} {manner}", typed=typed)
     text = "\n".join(lines)
     assert text.count("The opponent has failed: ") == 2  # after the move, and asked again
     assert reason in text
@@ -254,13 +254,13 @@ def test_a_program_that_fails_ends_nothing(played, tmp_path: Path, manner: str, 
     ("arguments", "words"),
     [
         (["nothing"], ["nothing"]),
-        (["hex", "--size", "99"], ["size", "99"]),
-        (["hex", "--size", "8", "--against", "nobody"], ["nobody", "htp", "uci"]),
-        (["hex", "--size", "8", "--against", "uci:command=x,depth=1"], ["chess", "hex"]),
+        (["hex", "-p", "size=99"], ["size", "99"]),
+        (["hex", "-p", "size=8", "--against", "nobody"], ["nobody", "htp", "uci"]),
+        (["hex", "-p", "size=8", "--against", "uci:command=x,depth=1"], ["chess", "hex"]),
         (["chess", "--against", "uci:command=/no/such,depth=1"], ["/no/such"]),
         (["hex", "--network", "no-such-net"], ["no-such-net"]),
-        (["hex", "--size", "8", "--seconds", "-1"], ["max_seconds"]),
-        (["hex", "--size", "2", "--actions", "a1 b1 a2"], ["over"]),
+        (["hex", "-p", "size=8", "--seconds", "-1"], ["max_seconds"]),
+        (["hex", "-p", "size=2", "--actions", "a1 b1 a2"], ["over"]),
     ],
 )
 def test_a_mistake_is_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], words: list[str]) -> None:
@@ -274,7 +274,7 @@ def test_a_mistake_is_one_line(capsys: pytest.CaptureFixture[str], arguments: li
 def test_a_network_guides_the_opponent(played, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     rf.networks.save(tmp_path / "small", rf.networks.make(rf.make("hex", size=3), "1x8"))
-    lines = played("hex", "--size", "3", "--network", str(tmp_path / "small"), "--simulations", "10", typed="b2\n")
+    lines = played("hex", "-p", "size=3", "--network", str(tmp_path / "small"), "--simulations", "10", typed="b2\n")
     assert "guided by small" in lines[0]
     assert any("Opponent: " in line for line in lines)
 
@@ -325,7 +325,7 @@ class Terminal:
 
 
 def test_a_terminal_shows_colours() -> None:
-    with Terminal("hex", "--size", "4", "--simulations", "60") as terminal:
+    with Terminal("hex", "-p", "size=4", "--simulations", "60") as terminal:
         assert "\x1b[" in terminal.until("your move> ")
         terminal.type("heat\n")
         assert "\x1b[" in terminal.until("percent of the visits")
@@ -348,7 +348,7 @@ def test_a_large_maze_fits_a_small_terminal() -> None:
 
 def test_a_terminal_without_colours_or_unicode_serves_too() -> None:
     plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
-    with Terminal("hex", "--size", "4", "--simulations", "60", **plain) as terminal:
+    with Terminal("hex", "-p", "size=4", "--simulations", "60", **plain) as terminal:
         terminal.until("your move> ")
         terminal.type("heat\n")
         shown = terminal.until("percent of the visits")
@@ -361,7 +361,7 @@ def test_a_terminal_without_colours_or_unicode_serves_too() -> None:
 
 @pytest.mark.parametrize("searching", [False, True])
 def test_ctrl_c_ends_politely(searching: bool) -> None:
-    with Terminal("hex", "--size", "8", "--seconds", "60") as terminal:
+    with Terminal("hex", "-p", "size=8", "--seconds", "60") as terminal:
         terminal.until("your move> ")
         if searching:
             terminal.type("a1\n")

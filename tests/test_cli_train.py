@@ -25,7 +25,7 @@ def test_a_run_goes_on_and_is_kept_in_a_store(run, tmp_path):
     pytest.importorskip("sqlalchemy")
     code, out, err = run("train", "hex-5", *SMALL, "loop.iterations=2", "--store", "r.db")
     assert code == 0, err
-    assert "the network is runs/hex-5/checkpoints/000002/network.safetensors" in out
+    assert "Network: runs/hex-5/checkpoints/000002/network.safetensors" in out
     assert "iteration 2" in out
     code, out, _ = run("train", "hex-5", *SMALL, "loop.iterations=3", "--store", "r.db", "--json")
     assert json.loads(out)["iteration"] == 3
@@ -108,7 +108,7 @@ def test_the_demo_trains_rates_and_reports(run, tmp_path):
         assert part in page
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     code, out, _ = run(*words)  # nothing is left to do
-    assert "look at runs/demo/report.html" in out
+    assert "Report: runs/demo/report.html" in out
     (tmp_path / "runs/demo").rename(tmp_path / "runs/a,seed=b")  # a name that no player's text could have
     code, _, err = run(*words, "--folder", "runs/a,seed=b")
     assert code == 0, err
@@ -119,15 +119,15 @@ def test_mistakes_of_the_demo_are_told_before_it_trains(run, tmp_path):
         2,
         "ramify: games come in pairs, one with each player first: an even number, not 3\n",
     )
-    assert run("demo", "nonsense")[::2] == (2, "ramify: settings are written key=value, not 'nonsense'\n")
+    assert run("demo", "nonsense")[::2] == (2, "ramify: settings must have the form key=value, not 'nonsense'\n")
     assert not (tmp_path / "runs").exists()
 
 
 def test_export_writes_a_model_that_answers(run, tmp_path):
     pytest.importorskip("onnxruntime")
-    code, out, err = run("export", "hex-5", "net.onnx", "--set", "size=4")
+    code, out, err = run("export", "hex-5", "net.onnx", "-p", "size=4")
     assert code == 0, err
-    assert "wrote net.onnx: hex(size=4" in out
+    assert "Wrote net.onnx: hex(size=4" in out
     result = rf.search(rf.make("hex", size=4).initial_state(), rf.evaluators.Onnx("net.onnx"), simulations=3)
     assert result.visits.sum() == 2
     assert run("export", "hex-55", "x.onnx")[0] == 2

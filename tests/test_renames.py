@@ -40,8 +40,10 @@ def test_self_play_and_training() -> None:
 
     with pytest.warns(DeprecationWarning, match="reuse is now replay_ratio"):
         assert load_config("hex-5", {"loop": {"reuse": 3}}).loop.replay_ratio == 3
+    with pytest.warns(DeprecationWarning, match=r"loop\.reuse is now loop\.replay_ratio"):
+        assert load_config("hex-5", {"loop.reuse": 3}).loop.replay_ratio == 3  # though the preset sets the new name
     with pytest.raises(SettingsError, match="reuse is the old name of replay_ratio"):
-        load_config("hex-5", {"loop.reuse": 3})
+        load_config("hex-5", {"loop": {"reuse": 3, "replay_ratio": 3}})
 
 
 def test_results() -> None:

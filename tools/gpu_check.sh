@@ -11,8 +11,8 @@ cores=$(nproc)
 "$python" -m pytest --version >/dev/null 2>&1 && "$python" -m pytest -q -p no:cacheprovider tests/networks/test_cuda.py 2>&1 | tail -15
 for run in "hex size=11 6x64" "chess - 10x128"; do
   set -- $run
-  options=(--game "$1" --network "$3" --seconds "${SECONDS_EACH:-25}" --device cuda --threads "$cores" ${OPTIONS:-})
-  [ "$2" = - ] || options+=(--set "$2")
+  options=("$1" --network "$3" --seconds "${SECONDS_EACH:-25}" --device cuda --threads "$cores" ${OPTIONS:-})
+  [ "$2" = - ] || options+=(-p "$2")
   echo "== $1 $3"
-  "$python" -m ramify bench selfplay "${options[@]}" --json | tee "$out/selfplay-$1.json"
+  "$python" -m ramify bench "${options[@]}" --json | tee "$out/selfplay-$1.json"
 done

@@ -42,16 +42,13 @@ def test_wrong_networks_are_refused(files: tuple[Path, Path], tmp_path: Path) ->
         read_player(f"network:network={files[0]}").open(rf.make("tictactoe"))
 
 
-def test_shipped_networks_come_by_name(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    def find(name: str) -> Path:
-        if name != "hex-4":
-            raise ValueError("there are hex-4")
-        return files[0]
+def test_shipped_networks_come_by_name() -> None:
+    from ramify.networks.pretrained import find
 
-    monkeypatch.setattr("ramify.arena.network_files.provided", lambda name: {"network_file": find}[name])
-    assert read_player("search:network=hex-4").identity == read_player(f"search:network={files[0]}").identity
-    with pytest.raises(ValueError, match="there are hex-4"):
-        _ = read_player("search:network=hex-5").identity
+    shipped = read_player(f"search:network={find('hex-5').file}")
+    assert read_player("search:network=hex-5").identity == shipped.identity
+    with pytest.raises(ValueError, match="did you mean 'hex-5'"):
+        _ = read_player("search:network=hex-55").identity
 
 
 def test_the_network_alone_plays_its_best_legal_logit(files: tuple[Path, Path]) -> None:

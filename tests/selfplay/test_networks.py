@@ -64,7 +64,7 @@ def test_a_cache_in_the_pool_changes_nothing_and_is_hit() -> None:
 
 
 def test_the_command_takes_shipped_networks_and_sizes(run) -> None:
-    words = ["selfplay", "hex", "games", "--set", "size=4", "--games", "2", "--simulations", "4", "--device", "cpu"]
+    words = ["selfplay", "hex", "games", "-p", "size=4", "--games", "2", "--simulations", "4", "--device", "cpu"]
     for network in ("hex-5", "1x8"):
         code, _, err = run(*words, "--network", network)
         assert code == 0, err
@@ -80,8 +80,8 @@ def test_the_command_takes_shipped_networks_and_sizes(run) -> None:
 
 def test_the_command_refuses_games_of_another_size(run) -> None:
     words = ["selfplay", "hex", "games", "--games", "1", "--simulations", "4"]
-    assert run(*words, "--set", "size=3")[0] == 0
-    code, out, err = run(*words, "--set", "size=4")
+    assert run(*words, "-p", "size=3")[0] == 0
+    code, out, err = run(*words, "-p", "size=4")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "games has games of hex with other parameters (size 3, now 4)" in err
     assert len(list(read_folder("games"))) == 1
@@ -90,13 +90,13 @@ def test_the_command_refuses_games_of_another_size(run) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--device", "cuda"], "--device cuda is for networks: without --network, games are searched on the CPU"),
+        (["--device", "cuda"], "--device cuda needs --network: without one, the search runs on the CPU"),
         (["--device", "tpu", "--network", "1x8"], "networks run on cpu or cuda, not on 'tpu'"),
         (["--device", "cuda:99", "--network", "1x8"], "there is no device cuda:99: torch finds "),
     ],
 )
 def test_devices_that_are_none_are_told(run, words: list[str], message: str) -> None:
-    code, out, err = run("selfplay", "hex", "games", "--set", "size=3", "--games", "1", *words)
+    code, out, err = run("selfplay", "hex", "games", "-p", "size=3", "--games", "1", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert not Path("games").exists()

@@ -19,7 +19,7 @@ pytest.importorskip("alembic")
 from ramify.store import Store
 
 FAKE = Path(__file__).parent.parent / "protocols" / "fake_uci.py"
-TICTACTOE = ["--game", "tictactoe", "--games", "6"]
+GAMES = ["--games", "6"]
 
 
 @register_player
@@ -99,13 +99,13 @@ def test_games_of_another_engine_are_not_found_but_rated(tmp_path: Path, monkeyp
 
 def test_the_command_counts_forfeits_only_on_request(run, trouble: Path) -> None:
     failing = f"test_failing:file={trouble}"
-    code, out, _ = run("match", failing, "random", *TICTACTOE)
+    code, out, _ = run("match", "tictactoe", failing, "random", *GAMES)
     assert code == 0
     first = out.splitlines()[0]
     assert "forfeited 6 of its 6 games" in first
     assert "MemoryError" in first
     assert "Elo" not in out
-    _, out, _ = run("match", failing, "random", *TICTACTOE, "--json", "--count-forfeits")
+    _, out, _ = run("match", "tictactoe", failing, "random", *GAMES, "--json", "--count-forfeits")
     counted = json.loads(out)
     assert (counted["found"], counted["played"], counted["forfeits_counted"]) == (0, 6, True)
     assert {row["player"]: row["points"] for row in counted["players"]}["random"] == 6
@@ -113,14 +113,14 @@ def test_the_command_counts_forfeits_only_on_request(run, trouble: Path) -> None
     code, _, err = run("ratings")
     assert (code, "no such games" in err) == (2, True)
     trouble.unlink()
-    _, out, _ = run("match", failing, "random", *TICTACTOE, "--json")
+    _, out, _ = run("match", "tictactoe", failing, "random", *GAMES, "--json")
     assert json.loads(out)["played"] == 6
     assert json.loads(out)["warnings"] == []
 
 
 @pytest.mark.parametrize("command", ["match", "tournament"])
 def test_the_commands_replay(run, command: str) -> None:
-    arguments = [command, "search:simulations=2", "random", *TICTACTOE, "--json"]
+    arguments = [command, "tictactoe", "search:simulations=2", "random", *GAMES, "--json"]
     counts = []
     for more in ([], [], ["--replay"]):
         _, out, _ = run(*arguments, *more)
@@ -129,7 +129,7 @@ def test_the_commands_replay(run, command: str) -> None:
 
 
 def test_long_errors_are_cut(run, trouble: Path) -> None:
-    _, out, _ = run("match", f"test_failing:file={trouble},words=100000", "random", *TICTACTOE)
+    _, out, _ = run("match", "tictactoe", f"test_failing:file={trouble},words=100000", "random", *GAMES)
     assert "MemoryError: out of memory" in out
     assert "at line 7" in out
     assert len(out) < 2000
@@ -183,7 +183,7 @@ def test_a_store_of_the_first_version_opens_and_rates_and_is_not_reused(run) -> 
     with Store("ramify.db") as store:
         assert {player.versions for player in store.players().values()} == {None}
         assert len(store.games(forfeits=True)) == 3
-    _, out, _ = run("match", "search:simulations=2", "random", *TICTACTOE, "--json")
+    _, out, _ = run("match", "tictactoe", "search:simulations=2", "random", *GAMES, "--json")
     assert json.loads(out)["found"] == 0
     _, out, _ = run("ratings", "--json")
     names = {row["player"] for row in json.loads(out)["players"]}

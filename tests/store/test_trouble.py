@@ -111,8 +111,8 @@ def test_a_file_that_is_no_good_is_one_sentence_and_left_alone(run, damage) -> N
         Path(name).unlink(missing_ok=True)
     before = path.read_bytes()
     commands = [
-        ["ratings", "--game", "tictactoe"],
-        ["match", "test_dice", "test_dice:skill=0.9", "--game", "tictactoe"],
+        ["ratings", "tictactoe"],
+        ["match", "tictactoe", "test_dice", "test_dice:skill=0.9"],
     ]
     for command in commands:
         code, _, err = run(*command)
@@ -135,7 +135,7 @@ def test_a_database_of_something_else_is_not_changed(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_one_sentence(run, folder: str) -> None:
     if not Path(folder).parent.exists():
         pytest.skip("no such system folders")
-    code, _, err = run("match", "random", "search", "--game", "tictactoe", "--store", f"{folder}/x.db")
+    code, _, err = run("match", "tictactoe", "random", "search", "--store", f"{folder}/x.db")
     assert (code, err.count("\n")) == (2, 1)
     assert f"{folder}/x.db" in err
     assert "choose another file" in err
@@ -155,7 +155,7 @@ def test_a_locked_store_is_one_sentence(run, monkeypatch: pytest.MonkeyPatch) ->
     holder = sqlite3.connect("ramify.db", isolation_level=None)
     try:
         holder.execute("BEGIN EXCLUSIVE")
-        code, _, err = run("match", "random", "search:simulations=2", "--game", "tictactoe", "--games", "2")
+        code, _, err = run("match", "tictactoe", "random", "search:simulations=2", "--games", "2")
     finally:
         holder.close()
     assert (code, err.count("\n")) == (2, 1)
@@ -249,7 +249,7 @@ def test_the_command_shows_the_standings_and_says_where_the_games_are(run, monke
         write(self, played)
 
     monkeypatch.setattr(StoredResults, "add", add)
-    code, out, err = run("match", "random", "search:simulations=2", "--game", "tictactoe", "--games", "6", "--json")
+    code, out, err = run("match", "tictactoe", "random", "search:simulations=2", "--games", "6", "--json")
     holders.pop().close()
     assert code == 2
     assert json.loads(out)["played"] == 6

@@ -1,9 +1,14 @@
-"""Networks of players: which file is meant, what is in it, and the evaluator that runs it."""
+"""Networks by name: which file is meant, what is in it, and the evaluator that runs it.
+
+Wherever a network is asked for (``--network``, ``network=`` of players), :func:`network_file` finds it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +16,61 @@ from ramify.games import Game
 
 ROWS = 8  # every batch on a CPU has so many: ONNX Runtime rounds by the size of the batch, and games would differ
 LONGEST = 1 << 26  # bytes of a header that is worth reading
+ENDINGS = (".safetensors", ".onnx")
+# Where training keeps networks: plain file names, so that none of this needs torch.
+CHECKPOINTS, NETWORK, RATINGS = "checkpoints", "network.safetensors", "ratings.json"
 
 
 def network_file(name: str) -> Path:
-    """The file of a network given by its path, with or without its ending, or by the name of a shipped one."""
+    """The file of a network: ``.safetensors`` or ``.onnx``.
+
+    ``name`` is such a file (its ending may be left out), the folder of a training run (its best checkpoint if the run
+    was rated, otherwise its newest), the folder of a checkpoint, or the name of a network that comes with the package.
+    """
     path = Path(name)
-    for candidate in (path, path.with_name(path.name + ".safetensors")):
+    endless = [path.with_name(path.name + ending) for ending in ENDINGS if path.name]
+    for candidate in (path, *endless):
         if candidate.is_file():
             return candidate
+    if path.is_dir() and (found := _network_in(path)) is not None:
+        return found
     try:
         from ramify.networks.pretrained import find
-    except ImportError:
-        raise ValueError(f"there is no network {name!r}: no such file") from None
-    try:
+
         return find(name).file
+    except ImportError:
+        shipped = "shipped networks need torch"
     except ValueError as error:
-        raise ValueError(f"there is no network {name!r}: no such file, and {error}") from None
+        shipped = str(error)
+    files = " or ".join(map(str, endless)) or name
+    if path.suffix in ENDINGS:
+        looked = "no such file"
+    elif path.is_dir():
+        looked = f"no training run or checkpoint in the folder {path}, no such file {files}"
+    else:
+        looked = f"no such file ({files}), no folder of a training run or a checkpoint"
+    raise ValueError(f"there is no network {name!r}: {looked}; {shipped}")
+
+
+def _network_in(folder: Path) -> Path | None:
+    """The network of a checkpoint, or of a run: its best checkpoint, or its newest."""
+    if (folder / NETWORK).is_file():
+        return folder / NETWORK
+    kept = folder if folder.name == CHECKPOINTS else folder / CHECKPOINTS
+    networks = {int(path.parent.name): path for path in kept.glob(f"*/{NETWORK}") if path.parent.name.isdigit()}
+    if not networks:
+        return None
+    return networks[_best(kept.parent / RATINGS, networks)]
+
+
+def _best(ratings: Path, networks: dict[int, Path]) -> int:
+    """The number of the checkpoint with the highest rating; the newest where there are no ratings."""
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        players = json.loads(ratings.read_text(encoding="utf-8"))["players"]
+        rated = {player["iteration"]: float(player["elo"]) for player in players if player["iteration"] in networks}
+        if rated:
+            return int(max(rated, key=rated.__getitem__))
+    return max(networks)
 
 
 def network_facts(path: Path) -> dict[str, Any]:
@@ -39,30 +83,79 @@ def network_facts(path: Path) -> dict[str, Any]:
     except (struct.error, ValueError, KeyError, TypeError):
         facts = {}
     if not {"game", "network_id"} <= facts.keys():
-        raise ValueError(f"{path} is no network written by ramify.networks.save, or damaged")
+        raise ValueError(f"{path} is not a network written by ramify.networks.save, or it is damaged")
     return facts
 
 
+def network_identity(path: Path) -> str:
+    """A checksum of what is in a network's file: of the weights, or of the whole ONNX model."""
+    if path.suffix == ".onnx":
+        return f"onnx-{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
+    return str(network_facts(path)["network_id"])
+
+
 def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Any:
-    """The evaluator of a network for a game: one thread a process.
+    """The evaluator of a network for a player: one thread a process.
 
     If ``exact``, and on a CPU, batches have one size and no row's answer depends on the others. Otherwise torch runs
     them as they come: some four times faster where many games are played at once.
     """
-    from importlib.util import find_spec
+    from ramify.evaluators import Cached, Onnx
 
-    import ramify.networks as networks
-    from ramify.evaluators import Cached, Network, Onnx
+    path, evaluator = network_file(name), None
+    fixed: dict[str, Any] = {"buckets": (ROWS,)} if exact and device == "cpu" else {}
+    if path.suffix == ".onnx":
+        evaluator = open_onnx(game, path, device=device, **fixed)
+    else:
+        from ramify.evaluators import Network
 
+        module = load_module(game, path)
+        evaluator = (
+            Onnx(module, threads=1, **fixed) if fixed and exports() else Network(module, device, threads=1, **fixed)
+        )
+    return Cached(evaluator, cache) if cache else evaluator
+
+
+def load_evaluator(
+    game: Game, name: str, *, device: str | None = None, threads: int = 1, compile: bool = False
+) -> tuple[Any, str]:
+    """The usual evaluator of a network for a game, and the network's identity; see :func:`network_file` for names."""
     path = network_file(name)
+    if path.suffix == ".onnx":
+        return open_onnx(game, path, device=device, threads=threads), network_identity(path)
+    from ramify.evaluators import network_evaluator
+
+    module = load_module(game, path)
+    return network_evaluator(module, device, threads, compile), network_identity(path)
+
+
+def load_module(game: Game, path: Path) -> Any:
+    """The torch network in a file, for this game."""
     facts = network_facts(path)
     if facts["game"] != game.name:
         raise ValueError(f"{path} is a network for {facts['game']}, not for {game.name}")
-    module = networks.load(path, game)
-    evaluator: Any
-    if device == "cpu" and exact and all(find_spec(package) for package in ("onnxruntime", "onnx", "onnxscript")):
-        evaluator = Onnx(module, threads=1, buckets=(ROWS,))
-    else:
-        settings = {"buckets": (ROWS,)} if exact and device == "cpu" else {}
-        evaluator = Network(module, device, threads=1, **settings)
-    return Cached(evaluator, cache) if cache else evaluator
+    import ramify.networks as networks
+
+    return networks.load(path, game)
+
+
+def open_onnx(game: Game, path: Path, *, device: str | None = None, **settings: Any) -> Any:
+    """An ONNX model run by ONNX Runtime; a ValueError where it is for other observations or actions than the game's."""
+    from ramify.evaluators import Onnx
+
+    if device not in (None, "cpu"):
+        raise ValueError(f"ONNX models run on the CPU: {path} cannot run on {device}; give a .safetensors network")
+    evaluator = Onnx(path, **settings)
+    takes, actions = evaluator.shape
+    if takes != tuple(game.observation_shape):
+        raise ValueError(f"{path} takes observations of shape {list(takes)}, but {game} has {game.observation_shape}")
+    if isinstance(actions, int) and actions != game.num_actions:
+        raise ValueError(f"{path} is for {actions} actions, but {game} has {game.num_actions}")
+    return evaluator
+
+
+def exports() -> bool:
+    """Whether torch networks can be run by ONNX Runtime here."""
+    from importlib.util import find_spec
+
+    return all(find_spec(package) for package in ("onnxruntime", "onnx", "onnxscript"))

@@ -17,7 +17,7 @@ from ramify.arena.results import Results
 from ramify.arena.tournament import Pairing, Standings, Tournament
 from ramify.arena.versions import package_version
 from ramify.base.files import write_atomically
-from ramify.games import Game, make
+from ramify.games import Game
 
 if TYPE_CHECKING:
     from ramify.training import TrainConfig
@@ -183,7 +183,7 @@ def rate_run(
     Ctrl-C returns standings that are not complete.
     """
     config = read_run(folder)
-    game = make(config.game, **config.params)
+    game = config.make_game()
     entrants = checkpoint_entrants(folder, config, game, plan)
     if plan.references:
         entrants += reference_entrants(game, plan.simulations or config.search.simulations)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from ramify.arena.network_files import network_facts, network_file, open_evaluator
+from ramify.arena.network_files import network_file, network_identity, open_evaluator
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
 from ramify.engine.batch import NativeEvaluator, batch_of, split
 from ramify.engine.config import SearchConfig, c_puct_of
@@ -36,16 +37,22 @@ class NetworkUser(PlayerConfig):
         """The settings, with the network's checksum in place of its file."""
         content = self.model_dump(mode="json", exclude=set(self.where))
         if self.network is not None:
-            content["network"] = network_facts(network_file(self.network))["network_id"]
+            content["network"] = network_identity(network_file(self.network))
         return content
+
+    @field_validator("network")
+    @classmethod
+    def _one_file(cls, network: str | None) -> str | None:
+        """A folder stands for the network that it has now: a run that goes on writes newer ones."""
+        return str(network_file(network)) if network is not None and Path(network).is_dir() else network
 
 
 @register_player
 class SearchPlayerConfig(NetworkUser, SearchConfig):
     """A player that searches: every setting of ``SearchConfig``, and what evaluates positions.
 
-    ``evaluator`` is "uniform", "rollout" or "rollout:N"; with a ``network`` (a file, or the name of a shipped one) it
-    is that. Each turn is searched afresh.
+    ``evaluator`` is "uniform", "rollout" or "rollout:N"; with a ``network`` (a file, the folder of a training run or a
+    checkpoint, or the name of a shipped network) it is that. Each turn is searched afresh.
     """
 
     what: ClassVar[str] = "player"
@@ -70,11 +77,14 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         return {**super().content(), "c_puct": default if self.c_puct is None else self.c_puct}
 
     def open(self, game: Game) -> SearchPlayer:
+        return SearchPlayer(game, self.open_evaluator(game), self)
+
+    def open_evaluator(self, game: Game) -> Any:
+        """What evaluates its positions."""
         if self.network is None:
-            return SearchPlayer(game, self._native(), self)
+            return self._native()
         exact = self.exact and self.max_seconds is None
-        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
-        return SearchPlayer(game, evaluator, self)
+        return open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
 
     def _native(self) -> NativeEvaluator:
         return Uniform() if self.evaluator == "uniform" else Rollout(int(self.evaluator.partition(":")[2] or 1))
@@ -122,7 +132,7 @@ class NetworkPlayerConfig(NetworkUser):
     """
 
     kind: Literal["network"] = "network"
-    network: str = Field(description="a file of ramify.networks.save, or the name of a shipped network")
+    network: str = Field(description="a .safetensors or .onnx file, the folder of a run, or a shipped network's name")
 
     def open(self, game: Game) -> NetworkPlayer:
         evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=self.exact)

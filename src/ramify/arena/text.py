@@ -24,13 +24,19 @@ def read_player(text: str) -> PlayerConfig:
 
     Values are those of ``read_value``. A comma belongs to a value unless a name and ``=`` follow it.
     """
+    kind, settings = parse_player(text)
+    return player_config(kind, **settings)
+
+
+def parse_player(text: str) -> tuple[str, dict[str, Any]]:
+    """The kind and the settings that the text of a player names, as ``player_config`` takes them."""
     if not isinstance(text, str) or not text.strip():
         raise SettingsError(
             "a player is written kind or kind:setting=value,setting=value, such as search:simulations=200"
         )
     kind, separator, rest = text.strip().partition(":")
     kinds = player_kinds()
-    if kind not in kinds and text.strip().endswith(".safetensors"):
+    if kind not in kinds and text.strip().endswith((".safetensors", ".onnx")):
         raise SettingsError(f"{text!r} is a network, not a player; did you mean 'search:network={text.strip()}'?")
     fields = kinds[kind].model_fields if kind in kinds else {}
     texts = {name for name, field in fields.items() if field.annotation in (str, str | None)}
@@ -44,7 +50,7 @@ def read_player(text: str) -> PlayerConfig:
         settings[name] = value if name in texts and value not in ("None", "null") else read_value(value)
     if "kind" in settings:
         raise SettingsError(f"the kind of a player is written before the colon, not as kind=… in {text!r}")
-    return player_config(kind, **settings)
+    return kind, settings
 
 
 def short_names(labels: Sequence[str], names: Sequence[str | None] | None = None) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections import deque
@@ -18,6 +19,7 @@ from typing import Any
 from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.runner import Finish, MatchRunner, deliver
+from ramify.base.imports import import_modules, imported
 from ramify.games import Game
 
 PATIENCE = 2.0  # seconds that a worker has to end by itself
@@ -66,7 +68,8 @@ class Worker:
     def __init__(self, game: Game, configs: Sequence[PlayerConfig]) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=work, args=(other, game, list(configs)), daemon=True)
+        content = pickle.dumps((game, list(configs)))  # unpickled after the imports: classes may be theirs
+        self.process = context.Process(target=work, args=(other, imported(), content), daemon=True)
         self.playing = 0
         with deaf_to_interrupts():
             self.process.start()
@@ -136,11 +139,13 @@ def deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def work(pipe: Connection, game: Game, configs: list[PlayerConfig]) -> None:
+def work(pipe: Connection, imports: Sequence[str], content: bytes) -> None:
     """A worker's life: until its pipe is closed at the other end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"  # read by libraries that load with the players
     try:
+        import_modules(imports)
+        game, configs = pickle.loads(content)
         runner = MatchRunner.open(game, configs)
     except Exception as error:
         pipe.send(portable(error))

@@ -10,9 +10,13 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class RenamedWarning(DeprecationWarning):
+    """An old name was used. A class of its own, so that the command line can show these and no others."""
+
+
 def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
     """Say that an old name was used, to whoever called the caller."""
-    warnings.warn(f"{old} is now {new}; the old name goes in version 0.3", DeprecationWarning, stacklevel=stacklevel)
+    warnings.warn(f"{old} is now {new}; the old name goes in version 0.3", RenamedWarning, stacklevel=stacklevel)
 
 
 def renamed(module: str, names: Mapping[str, tuple[str, Callable[[], Any]]]) -> Callable[[str], Any]:

@@ -1,4 +1,4 @@
-"""The command line: presentation only. What a command shows is computed by the layers above."""
+"""The ``ramify`` command. Presentation only: the other packages compute what a command shows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ramify.cli.debug import asked_for, print_traceback, show_tracebacks, stop
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command. A mistake of the user is one line on stderr and exit code 2; Ctrl-C is exit code 130.
+    """Run one command. An error of the user is one line on stderr and exit code 2; Ctrl-C is exit code 130.
 
-    With ``--debug`` the traceback comes before that line.
+    With ``--debug`` the traceback is printed before that line.
     """
     show_tracebacks(asked_for(sys.argv[1:] if arguments is None else arguments))
     try:
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except KeyboardInterrupt:
         stop()
-    except OSError as error:  # mostly output that cannot be written: a full disk, a pipe that nobody reads
+    except OSError as error:  # mostly output that cannot be written: a full disk, a closed pipe
         drop_output()
         if not isinstance(error, BrokenPipeError):
             print_traceback(error)
@@ -44,6 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def drop_output() -> None:
-    """Whatever is still to be written goes nowhere: at exit Python would try again, and complain."""
+    """Discard output that is still buffered: Python would try to write it again at exit, and complain."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

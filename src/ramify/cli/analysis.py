@@ -1,4 +1,4 @@
-"""What a search found, as plain data and as tables: behind ``ramify analyze``."""
+"""The result of a search as plain data and as tables, for ``ramify analyze``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 BAR = 8  # characters of the bar beside the visits
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-MATRIX = 10  # most outcomes of a player for which the visits by both are shown
+MATRIX = 10  # largest number of outcomes for which the table of pairs is shown
 
 
 def describe(state: State, result: SearchResult, top: int | None) -> dict[str, Any]:
-    """Everything the search found, as plain data; ``top`` actions per player (None: all)."""
+    """The result of a search as plain data, with the ``top`` actions of each player (None: all)."""
     data = {
         "game": state.game.name,
         "parameters": state.game.params,
@@ -73,19 +73,19 @@ def picture(state: State, result: SearchResult) -> str:
 
 
 def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
-    """The position, one table per acting player, and how the search went."""
+    """Print the position, one table per acting player, and a summary."""
     from rich.text import Text
 
     simultaneous = len(data["acting"]) == 2
     print_position(console, Text(data["state"]))
     for player in data["players"]:
-        how = "to act, together with the other player" if simultaneous else "to act"
+        how = "acts simultaneously" if simultaneous else "to move"
         console.print(f"\n[bold]player {player['player']} {how}, value {player['value']:+.3f}[/]")
         console.print(player_table(player, simultaneous=simultaneous, ascii_only=console.options.ascii_only))
         if hidden := player["outcomes"] - len(player["actions"]):
-            console.print(f"[dim]{hidden} more; use --top {player['outcomes']} to show all[/]")
+            console.print(f"[dim]{hidden} more actions; use --top {player['outcomes']} to show all[/]")
     if "joint_visits" in data and max(map(len, data["joint_actions"])) <= MATRIX:
-        console.print("\n[bold]visits by pairs of actions: player 0 down, player 1 across[/]")
+        console.print("\n[bold]visits by pair of actions (rows: player 0, columns: player 1)[/]")
         console.print(joint_table(data["joint_visits"], *data["joint_actions"]))
     if tree:
         console.print("\n[bold]tree[/]")
@@ -126,7 +126,7 @@ def player_table(player: dict[str, Any], *, simultaneous: bool, ascii_only: bool
 
 
 def bar(share: float, ascii_only: bool) -> str:
-    """A horizontal bar of up to BAR characters, in eighths of a character where the terminal can."""
+    """A horizontal bar of up to BAR characters, in eighths of a character if the terminal supports them."""
     if ascii_only:
         return "#" * round(share * BAR)
     eighths = round(share * BAR * 8)
@@ -134,7 +134,7 @@ def bar(share: float, ascii_only: bool) -> str:
 
 
 def joint_table(visits: list[list[int]], first: list[str], second: list[str]) -> Table:
-    """Visits by both players' choices: player 0 down, player 1 across."""
+    """Visits by pair of actions: player 0 in rows, player 1 in columns."""
     from rich.table import Column, Table
     from rich.text import Text
 
@@ -149,7 +149,7 @@ def joint_table(visits: list[list[int]], first: list[str], second: list[str]) ->
 
 
 def summary(stats: dict[str, Any]) -> str:
-    """How the search went, in one line."""
+    """The statistics of the search in one line."""
     rate = stats["simulations"] / max(stats["seconds"], 1e-9)
     parts = [
         f"{stats['simulations']:,} simulations in {stats['seconds']:.2f} s ({rate:,.0f}/s)",

@@ -1,4 +1,4 @@
-"""``ramify analyze``: search one position and show what was found."""
+"""``ramify analyze``: search one position and show the result."""
 
 from __future__ import annotations
 
@@ -10,65 +10,68 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_json, table_console
+from ramify.cli import options
+from ramify.cli.common import fail, print_json, table_console
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ramify.engine import NativeEvaluator, Searcher, SearchResult
+    from ramify.engine import Searcher, SearchResult
     from ramify.games import Game, State
 
-SIMULATIONS = 10_000  # without --simulations; a quick look
+SIMULATIONS = 10_000  # without --simulations
 UNLIMITED = 2**53  # simulations where time or evaluations are the limit
 PATIENCE = 2.0  # seconds until a progress bar appears
-REDRAW = 0.1  # seconds between two pictures of it
+REDRAW = 0.1  # seconds between two updates of it
 SHOWN = 10  # rows of the table without --top
 
 
 def analyze(
-    game: Annotated[str, typer.Argument(help="A game of 'ramify games', or openspiel:NAME.")],
-    words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Same as --set.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
-    ] = None,
-    state: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Position: short form (a FEN), or its parts as JSON {...}.")
-    ] = None,
-    actions: Annotated[
-        str, typer.Option(metavar="NAMES", help="Actions played first, by name, or #NUMBER; two where both act.")
-    ] = "",
+    game: options.GameName,
+    param: options.Params = None,
+    state: options.StateText = None,
+    actions: options.Actions = "",
     simulations: Annotated[
-        int | None, typer.Option(min=1, help=f"How many; default {SIMULATIONS}, or no limit beside another limit.")
+        int | None,
+        typer.Option(min=1, help=f"Number of simulations. Default: {SIMULATIONS}, or unlimited with another limit."),
     ] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of SearchConfig; may be repeated.")
+    set_: options.SearchSettings = None,
+    network: options.Network = None,
+    evaluator: options.Evaluator = "rollout",
+    seed: options.Seed = 0,
+    top: Annotated[
+        int | None, typer.Option(min=1, help=f"Number of actions to show. Default: {SHOWN}, or all with --json.")
     ] = None,
-    evaluator: Annotated[str, typer.Option(help="uniform, rollout, or rollout:N for N random games.")] = "rollout",
-    seed: Annotated[int, typer.Option(min=0, help="Of the search, and of a random start.")] = 0,
-    top: Annotated[int | None, typer.Option(min=1, help=f"Actions shown; default {SHOWN} (all with --json).")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.AsJson = False,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the position, with visits and values.")] = None,
-    tree: Annotated[int, typer.Option(min=0, metavar="DEPTH", help="Also show the searched tree so deep.")] = 0,
+    tree: Annotated[int, typer.Option(min=0, metavar="DEPTH", help="Also print the search tree to this depth.")] = 0,
 ) -> None:
-    """Search one position and show what the search found.
+    """Search one position and show the result.
 
-    Every action gets its visits, its value for the player who acts, the prior
-    it started with, and the most visited continuation. Where both players act
-    at once there is one table per player and one of the visits by both. Ctrl-C
-    stops the search early and shows what was found so far.
+    The table lists each action's visits, its value for the player to move, its
+    prior, and the most visited continuation. In simultaneous games there is one
+    table per player and one with the visits of each pair of actions. Ctrl-C
+    stops the search early and shows the result so far.
 
     \b
     ramify analyze tictactoe --actions "b2 a1"
-    ramify analyze hex --set size=5 --setting graph=true
+    ramify analyze hex -p size=5 -s graph=true
+    ramify analyze hex -p size=7 --network hex-7 --simulations 500
     ramify analyze chess --state "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
-    ramify analyze pyrat --set preset=tiny --setting normalize=remaining
+    ramify analyze pyrat -p preset=tiny -s normalize=remaining
     ramify analyze tictactoe --state '{"board": ["xx.", "oo.", "..."]}'
-    ramify analyze connect_four --actions "d d" --setting max_seconds=5
+    ramify analyze connect_four --actions "d d" -s max_seconds=5
+    ramify analyze my_game --import my_game.py
     """
     from ramify.cli.analysis import describe, picture, print_analysis
 
-    position = find_position(game, parse_settings([*(words or []), *(set_ or [])]), state, actions, seed)
-    searcher = make_searcher(position, simulations, parse_settings(setting or []), read_evaluator(evaluator), seed)
+    params, settings = options.read_options(game, param, set_)
+    position = find_position(game, params, state, actions, seed)
+    try:
+        chosen = options.choose_evaluator(position.game, network, evaluator)
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        fail(error)
+    searcher = make_searcher(position, simulations, settings, chosen, seed)
     if svg is not None:
         write_picture(svg, position.svg())  # before the search, so that a wrong path is not found out after it
     try:
@@ -85,7 +88,7 @@ def analyze(
 
 
 def find_position(name: str, params: dict[str, Any], text: str | None, actions: str, seed: int) -> State:
-    """The position asked for; ends the command where there is none."""
+    """The position to search; ends the command if there is none."""
     from ramify.games import make
     from ramify.games.notation import play_words
 
@@ -101,7 +104,7 @@ def find_position(name: str, params: dict[str, Any], text: str | None, actions: 
 
 
 def read_state(game: Game, text: str) -> State:
-    """A position from its short text form, or from its parts written as a JSON object."""
+    """A position from its short text form, or from its fields as a JSON object."""
     import json
 
     from ramify import _core
@@ -109,10 +112,10 @@ def read_state(game: Game, text: str) -> State:
     if not text.lstrip().startswith("{"):
         if isinstance(game, _core.Game):
             return game.state(text)
-        raise ValueError(f"a position of {game.name} has no short text form; give its parts as JSON, or --actions")
+        raise ValueError(f"positions of {game.name} have no short text form; use JSON fields {{...}}, or --actions")
     build: Callable[..., State] | None = getattr(game, "state", None)  # the protocol does not ask for it
     if build is None:
-        raise ValueError(f"a position of {game.name} cannot be written as text; lead there with --actions")
+        raise ValueError(f"positions of {game.name} cannot be given as text; use --actions")
     try:
         parts = json.loads(text)
     except json.JSONDecodeError as error:
@@ -120,22 +123,10 @@ def read_state(game: Game, text: str) -> State:
     return build(**parts)
 
 
-def read_evaluator(text: str) -> NativeEvaluator:
-    """uniform, rollout or rollout:N."""
-    from ramify.evaluators import Rollout, Uniform
-
-    name, separator, count = text.partition(":")
-    if text == "uniform":
-        return Uniform()
-    if name != "rollout" or (separator and not (count.isdecimal() and int(count) > 0)):
-        fail(f"an evaluator is uniform, rollout or rollout:N, not {text!r}")
-    return Rollout(int(count) if separator else 1)
-
-
 def make_searcher(
-    state: State, simulations: int | None, settings: dict[str, Any], evaluator: NativeEvaluator, seed: int
+    state: State, simulations: int | None, settings: dict[str, Any], evaluator: Any, seed: int
 ) -> Searcher:
-    """The searcher for this position; ends the command on a wrong setting."""
+    """The searcher; ends the command on a wrong setting."""
     from ramify.engine import SearchConfig, Searcher
 
     limited = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
@@ -157,13 +148,13 @@ def write_picture(file: Path, drawn: str) -> None:
 
 
 def run(searcher: Searcher, state: State) -> SearchResult:
-    """Search; a progress bar appears on the terminal if it takes long."""
+    """Search, with a progress bar on the terminal if it takes long."""
     with ExitStack() as stack:
         return searcher.run(state, ProgressBar(stack, searcher.config.model_dump()), on_interrupt="return")
 
 
 class ProgressBar:
-    """Shows how far a search is, on stderr, once it has taken longer than PATIENCE."""
+    """A progress bar on stderr for a search that takes longer than PATIENCE."""
 
     def __init__(self, stack: ExitStack, limits: Mapping[str, Any]) -> None:
         self.stack = stack
@@ -185,7 +176,7 @@ class ProgressBar:
         self.bar.refresh()
 
     def share(self, stats: Mapping[str, int], elapsed: float) -> float:
-        """How much of the nearest limit is used up."""
+        """The share of the nearest limit that is used up."""
         used = {"simulations": stats["simulations"], "max_evaluations": stats["evaluations"], "max_seconds": elapsed}
         return max(float(used[name] / self.limits[name]) for name in used if self.limits[name] is not None)
 

@@ -1,4 +1,4 @@
-"""What the commands of the arena share: options, a progress bar, tables of players."""
+"""What the commands of the arena share: reading players, a progress bar, rating tables."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_json, table_console, watched
+from ramify.cli.common import fail, print_json, table_console, watched
+from ramify.cli.options import read_options, with_defaults
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,34 +25,21 @@ if TYPE_CHECKING:
     from ramify.games import Game
     from ramify.store import Store
 
-GameName = Annotated[str, typer.Option("--game", help="A game of 'ramify games', or openspiel:NAME.")]
-Parameters = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
-]
-Opening = Annotated[
-    str, typer.Option(help="How games begin: none, random:K, every:K (K turns), or a file with one opening a line.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Of openings and of all chance.")]
-MaxMoves = Annotated[int | None, typer.Option(min=1, help="Games of so many turns are draws; default: no limit.")]
-AdjudicateAbove = Annotated[
-    float | None, typer.Option(help="End a game when both players' values agree so far for 4 turns; default: never.")
-]
-StorePath = Annotated[Path, typer.Option("--store", help="The file that keeps the games.")]
-Concurrency = Annotated[int, typer.Option(min=1, help="Games at once in each process.")]
-Workers = Annotated[int, typer.Option(min=0, help="Processes that play; 0: this one.")]
-Anchor = Annotated[str | None, typer.Option(help="The player whose rating is 0: its text, or its identity.")]
-Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, also those in the store.")]
-CountForfeits = Annotated[
-    bool, typer.Option("--count-forfeits", help="Count games that a player forfeited as lost; default: leave them out.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 MISTAKES = (ValueError, TypeError, ImportError, OSError, RuntimeError, KeyError)
 
 
 @dataclass(frozen=True)
+class GivenOptions:
+    """``-p``, ``-s`` and ``--network`` as typed."""
+
+    param: list[str] | None = None
+    set_: list[str] | None = None
+    network: str | None = None
+
+
+@dataclass(frozen=True)
 class Setup:
-    """Everything a command of the arena was told, checked."""
+    """The game, the players and the match config, all checked."""
 
     game: Game
     players: list[PlayerConfig]
@@ -60,7 +48,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class How:
-    """How games are played and kept: it changes none of them."""
+    """How games are run and stored. None of it changes the games."""
 
     store: Path
     concurrency: int = 16
@@ -71,27 +59,28 @@ class How:
 
 def read_setup(
     game: str,
-    params: list[str] | None,
+    options: GivenOptions,
     players: Sequence[str],
     opening: str,
     seed: int,
     max_moves: int | None,
     adjudicate_above: float | None,
 ) -> Setup:
-    """The game, the players and the config; ends the command on a mistake."""
+    """The game, the players and the match config; ends the command on an error."""
     from ramify.arena import Limits, MatchConfig, Openings
     from ramify.games import make
 
+    params, settings = read_options(game, options.param, options.set_)
     try:
         limits = Limits(max_moves=max_moves, adjudicate_above=adjudicate_above)
         config = MatchConfig(Openings(read_openings(opening)), seed, limits)
-        return Setup(make(game, **parse_settings(params or [])), read_players(players), config)
+        return Setup(make(game, **params), read_players(players, options.network, settings), config)
     except MISTAKES as error:
         fail(error)
 
 
 def read_openings(text: str) -> str | list[str]:
-    """Openings as typed: a kind, or a file."""
+    """Openings from their text: a kind, or a file."""
     path = Path(text)
     if not path.is_file():
         if path.suffix or path.name != text:
@@ -100,24 +89,25 @@ def read_openings(text: str) -> str | list[str]:
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     except UnicodeDecodeError:
-        raise ValueError(f"{text!r} is no file with openings: it is no text") from None
+        raise ValueError(f"{text!r} is not a text file with openings") from None
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def read_players(texts: Sequence[str]) -> list[PlayerConfig]:
-    """Players as typed, engines of other programs among them."""
-    import ramify.protocols  # noqa: F401 - registers the kinds it has
-    from ramify.arena import read_player
+def read_players(
+    texts: Sequence[str], network: str | None = None, settings: dict[str, Any] | None = None
+) -> list[PlayerConfig]:
+    """Players from their texts. ``network`` and search ``settings`` are defaults for players that search."""
+    import ramify.protocols  # noqa: F401 - registers its kinds of players
 
-    players = [read_player(text) for text in texts]
+    players = with_defaults(texts, network, settings or {})
     for config in players:
-        _ = config.identity  # raises where a file that it names is missing
+        _ = config.identity  # raises if a file that it names is missing
     return players
 
 
 @contextmanager
 def open_store(path: Path) -> Iterator[Store]:
-    """The store; ends the command where it cannot be opened, or used later."""
+    """The store; ends the command if it cannot be opened or used."""
     try:
         from ramify.store import Store, StoreError
     except ImportError as error:
@@ -131,7 +121,7 @@ def open_store(path: Path) -> Iterator[Store]:
 
 @contextmanager
 def progress_bar(quiet: bool) -> Iterator[Watch | None]:
-    """What shows how far it is: games, their rate, the time left. Only where somebody looks."""
+    """A progress bar with games, rate and time left; only on a terminal."""
     if not watched(quiet):
         yield None
         return
@@ -148,8 +138,8 @@ def progress_bar(quiet: bool) -> Iterator[Watch | None]:
 
 
 def rate_text(progress: Progress) -> str:
-    """Rate and time left."""
-    found = f"  {progress.found} were there" if progress.found else ""
+    """The rate, the time left, and the number of games that were in the store."""
+    found = f"  {progress.found} from the store" if progress.found else ""
     if progress.seconds_left is None:
         return found.strip()
     minutes, seconds = divmod(round(progress.seconds_left), 60)
@@ -177,7 +167,7 @@ def find_anchor(labels: dict[str, str], anchor: str | None, players: Sequence[Pl
 
 
 def different(labels: dict[str, str]) -> dict[str, str]:
-    """Labels by identity, with the identity added where two would read alike."""
+    """Labels by identity, with the identity added to labels that occur twice."""
     texts = list(labels.values())
     return {one: f"{text} [{one[:6]}]" if texts.count(text) > 1 else text for one, text in labels.items()}
 
@@ -192,7 +182,7 @@ def table_names(labels: dict[str, str], players: Sequence[PlayerConfig]) -> dict
 
 
 def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> list[dict[str, Any]]:
-    """Players best first, with points and ratings."""
+    """One row per player, best first, with points and rating."""
     names = {config.identity: config.name for config in standings.players}
     lines = standings.crosstable()
     rows = []
@@ -218,7 +208,7 @@ def describe(standings: Standings, ratings: Ratings, labels: dict[str, str]) -> 
 
 
 def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
-    """The rating list of a group for people. The last column: how likely a player is stronger than the next."""
+    """The rating list of a group. The last column is the probability that a player is stronger than the next."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -239,7 +229,7 @@ def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
 
 
 def crosstable(standings: Standings, rows: list[dict[str, Any]]) -> Table:
-    """Points of every player against every other."""
+    """The points of each player against each other player."""
     from rich.table import Table
 
     lines = standings.crosstable()
@@ -260,13 +250,13 @@ def crosstable(standings: Standings, rows: list[dict[str, Any]]) -> Table:
 def print_standings(
     console: Console, standings: Standings, ratings: Ratings, rows: list[dict[str, Any]], *, cross: bool
 ) -> None:
-    """The rating list of every group, and what its figures mean."""
+    """Print the rating list of each group, and what Elo means."""
     from ramify.arena.ratings import MEANING
 
     if len(ratings.groups) > 1:
         console.print(
-            f"{len(ratings.groups)} groups of players have not met: no chain of games connects them. "
-            "Each is rated apart, and ratings of different groups cannot be compared."
+            f"There are {len(ratings.groups)} groups of players without games between them. "
+            "Ratings are comparable within a group only."
         )
     for number in range(len(ratings.groups)):
         own = [row for row in rows if row["group"] == number]
@@ -276,12 +266,12 @@ def print_standings(
         if cross and len(own) > 2:
             console.print(crosstable(standings, own))
     if ratings.advantage_error:
-        console.print(f"moving first is worth {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo")
+        console.print(f"First-move advantage: {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo")
     console.print(f"{MEANING}.", style="dim")
 
 
 def forfeit_lines(standings: Standings, labels: dict[str, str], least: float) -> list[str]:
-    """A line for every player that failed in more than a share ``least`` of its games: how often, and how at first."""
+    """A line for each player that forfeited more than a share ``least`` of its games, with the first reason."""
     games, failed = Counter[str](), dict[str, list[str]]()
     for game in standings.games:
         games.update(set(game.fixture.players))
@@ -325,11 +315,11 @@ def report(
                 if line not in mostly:
                     console.print(line, style="red", markup=False, soft_wrap=True)
             if standings.forfeits and not standings.count_forfeits:
-                console.print(f"Forfeited games, which are not counted: {len(standings.forfeits)}", style="dim")
+                console.print(f"Forfeited games, not counted: {len(standings.forfeits)}", style="dim")
     if not standings.complete:
         print(
-            f"ramify: Stopped. {len(standings.games)} finished games are kept. "
-            f"Run the same command again{' without --replay' if more.get('replay') else ''} to resume.",
+            f"ramify: stopped. {len(standings.games)} games are saved; run the same command again"
+            f"{' without --replay' if more.get('replay') else ''} to resume.",
             file=sys.stderr,
         )
         raise typer.Exit(130)
@@ -338,7 +328,7 @@ def report(
 def rated(
     standings: Standings, labels: dict[str, str], anchor: str | None, settings: dict[str, Any]
 ) -> tuple[Ratings | None, list[dict[str, Any]]]:
-    """Ratings and the rows of the list; None and no rows where no game counts."""
+    """The ratings and the rows of the list; None and no rows if no game counts."""
     playing = {identity for game in standings.counted for identity in game.fixture.players}
     if not playing:
         return None, []
@@ -354,7 +344,7 @@ def print_document(
     labels: dict[str, str],
     more: dict[str, Any],
 ) -> None:
-    """Everything as one JSON document."""
+    """Print the standings as JSON."""
     table = {f"{a} {b}": [line.wins, line.draws, line.losses] for (a, b), line in standings.crosstable().items()}
     failed = [
         f"{labels[game.fixture.players[0]]} – {labels[game.fixture.players[1]]}: {game.detail}"

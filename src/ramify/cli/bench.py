@@ -1,4 +1,4 @@
-"""``ramify bench``: how fast this machine is, as ratios to what its parts can do alone."""
+"""``ramify bench``: the speed of self-play, relative to that of the evaluator alone."""
 
 from __future__ import annotations
 
@@ -8,53 +8,41 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_json, table_console
-from ramify.cli.debug import as_command
+from ramify.cli import options
+from ramify.cli.common import fail, print_json, table_console
 
 if TYPE_CHECKING:
     from ramify.engine import SearchConfig
     from ramify.games import Game
 
-bench = typer.Typer(help="Measure this machine.", no_args_is_help=True)
-
 CPU_BATCHES = (16, 32, 64, 128, 256)
 CUDA_BATCHES = (1024, 2048, 3072, 4096, 6144)
 
 
-@bench.callback()
-def start() -> None:
-    """Measure this machine."""
-
-
-@bench.command("selfplay")
-@as_command
-def bench_selfplay(
-    game: Annotated[str, typer.Option(help="A game of 'ramify games'.")] = "hex",
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
-    ] = None,
-    network: Annotated[str, typer.Option(help="A saved or shipped network, or a size such as 6x64.")] = "6x64",
-    seconds: Annotated[float, typer.Option(min=1, help="How long to play.")] = 30,
-    simulations: Annotated[int, typer.Option(min=1, help="Of every search.")] = 200,
-    setting: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of SearchConfig; may be repeated.")
-    ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: all cores.")] = None,
+def bench(
+    game: options.GameName = "hex",
+    param: options.Params = None,
+    network: options.NetworkOrSize = "6x64",
+    seconds: Annotated[float, typer.Option(min=1, help="Duration of the measurement in seconds.")] = 30,
+    simulations: Annotated[int, typer.Option(min=1, help="Number of simulations per move.")] = 200,
+    set_: options.SearchSettings = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads. Default: one per core.")] = None,
     parallel_games: Annotated[
-        int | None, typer.Option(min=2, help="Games at once; default: twice the best batch.")
+        int | None, typer.Option(min=2, help="Number of games played at once. Default: twice the best batch size.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
-    compile: Annotated[bool, typer.Option("--compile", help="torch.compile, on CUDA.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    device: options.Device = None,
+    compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile (CUDA only).")] = False,
+    json: options.AsJson = False,
 ) -> None:
-    """How much of the evaluator's own speed self-play reaches.
+    """Measure self-play throughput relative to the evaluator's own speed.
 
-    The evaluator is first measured alone, at several batch sizes, then again
-    after the games: the ceiling is the better of the two at the best size. The
-    ratio is what self-play evaluated per second, over that.
+    The evaluator is measured alone at several batch sizes, before and after
+    the games. 'ceiling' is the better of the two rates at the best batch size,
+    in positions per second. 'ratio' is the number of positions that self-play
+    evaluates per second, divided by the ceiling.
 
     \b
-    ramify bench selfplay --game hex --set size=7 --network 6x64 --seconds 30
+    ramify bench hex -p size=7 --network 6x64 --seconds 30
     """
     import os
 
@@ -63,10 +51,11 @@ def bench_selfplay(
     from ramify.games import make
 
     cores = threads or len(os.sched_getaffinity(0))
+    params, settings = options.read_options(game, param, set_)
     try:
-        made = make(game, **parse_settings(set_ or []))
-        evaluator, _ = network_evaluator(made, network, device=device, threads=cores, compile=compile)
-        search = {"noise_fraction": 0.25, "simulations": simulations, **parse_settings(setting or [])}
+        made = make(game, **params)
+        evaluator, _ = network_evaluator(made, network or "6x64", device=device, threads=cores, compile=compile)
+        search = {"noise_fraction": 0.25, "simulations": simulations, **settings}
         measured = measure_selfplay(made, evaluator, SearchConfig(**search), cores, parallel_games, seconds)
     except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)
@@ -85,7 +74,7 @@ def bench_selfplay(
 def measure_selfplay(
     game: Game, evaluator: Any, search: SearchConfig, threads: int, parallel_games: int | None, seconds: float
 ) -> dict[str, Any]:
-    """How fast the evaluator is alone and in self-play, and where the time goes."""
+    """The speed of the evaluator alone and in self-play, and where the time goes."""
     from ramify.selfplay import PlayConfig, SelfPlay
 
     on_cuda = getattr(getattr(evaluator, "device", None), "type", "cpu") == "cuda"
@@ -121,7 +110,7 @@ def measure_selfplay(
 
 
 def spent_until(rounds: Any, seconds: float) -> int:
-    """Play on for so long; returns the games finished."""
+    """Play for this many seconds; returns the number of games finished."""
     end, finished = time.perf_counter() + seconds, 0
     for records in rounds:
         finished += len(records)
@@ -131,7 +120,7 @@ def spent_until(rounds: Any, seconds: float) -> int:
 
 
 def ceiling(evaluator: Any, game: Game, rows: int, seconds: float) -> float:
-    """Positions per second of the evaluator alone, with batches under way as in self-play."""
+    """Positions per second of the evaluator alone, with as many batches in flight as in self-play."""
     import numpy as np
 
     from ramify.engine import Batch

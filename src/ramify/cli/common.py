@@ -1,16 +1,18 @@
-"""What commands share: errors in one line, values typed by people, tables."""
+"""What commands share: errors and warnings on one line, key=value settings, tables."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import typer
 
+from ramify.base.deprecation import RenamedWarning
 from ramify.base.settings import read_value
 from ramify.cli.debug import print_traceback
 
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PLAIN_WIDTH = 120  # columns of a table that goes to a file or a pipe
-REDRAW = 0.25  # seconds between two pictures of a panel
+REDRAW = 0.25  # minimum number of seconds between two updates of a panel
 
 
 def fail(problem: str | Exception) -> NoReturn:
-    """End the command: one line on stderr, below the traceback if ``--debug`` asks for it, and exit code 2."""
-    if isinstance(problem, typer.Exit):  # something inside has failed, and said so
+    """End the command with one line on stderr (after the traceback with ``--debug``) and exit code 2."""
+    if isinstance(problem, typer.Exit):  # the error has been printed already
         raise problem
     print_traceback(problem if isinstance(problem, Exception) else None)
     message = explain(problem) if isinstance(problem, Exception) else problem
@@ -34,34 +36,67 @@ def fail(problem: str | Exception) -> NoReturn:
     raise typer.Exit(2)
 
 
+_warned: set[str] = set()
+
+
+def print_warning(message: str) -> None:
+    """A line on stderr, once in a command."""
+    if message not in _warned:
+        _warned.add(message)
+        print(f"ramify: warning: {message}", file=sys.stderr)
+
+
+def forget_warnings() -> None:
+    """Another command begins."""
+    _warned.clear()
+
+
+@contextmanager
+def renames_shown() -> Iterator[None]:
+    """Show on stderr that an old name was used, of a setting for example: Python hides such warnings."""
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RenamedWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+            if issubclass(category, RenamedWarning):
+                print_warning(str(message))
+            else:
+                usual(message, category, *more, **named)
+
+        warnings.showwarning = show
+        yield
+
+
 def explain(error: Exception) -> str:
-    """What an error says, without the position that some errors show below their first line."""
+    """The message of an error, without the position that some errors print below the first line."""
     return str(error).partition("\n")[0].removesuffix(" in")
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, Any]:
-    """key=value words; values are those of ``read_value``."""
+    """Settings from key=value words; see ``read_value`` for the values."""
     settings: dict[str, Any] = {}
     for word in words:
         key, separator, value = word.partition("=")
         if not separator or not key:
-            fail(f"settings are written key=value, not {word!r}")
+            fail(f"settings must have the form key=value, not {word!r}")
         settings[key] = read_value(value)
     return settings
 
 
 def print_json(data: Any) -> None:
-    """For machines: one JSON document on stdout."""
+    """Print one JSON document on stdout."""
     print(json.dumps(data, indent=2, ensure_ascii=False))
 
 
 def watched(quiet: bool) -> bool:
-    """Whether to show how something goes on: not if ``quiet``, and only where somebody looks at a terminal."""
+    """Whether to show progress: only on a terminal, and not if ``quiet``."""
     return not quiet and sys.stderr.isatty()
 
 
 class Panel(Generic[T]):
-    """A picture on stderr of what goes on, drawn anew now and then; gone when the stack ends."""
+    """A live display on stderr, redrawn at most every ``REDRAW`` seconds and removed when the stack ends."""
 
     def __init__(self, stack: ExitStack, draw: Callable[[T], RenderableType]) -> None:
         from rich.console import Console
@@ -77,14 +112,14 @@ class Panel(Generic[T]):
 
 
 def table_console() -> Console:
-    """A console that does not squeeze tables into 80 columns when nobody looks."""
+    """A console for tables: ``PLAIN_WIDTH`` columns wide if the output is not a terminal."""
     from rich.console import Console
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else PLAIN_WIDTH)
 
 
 def print_position(console: Console, text: Text) -> None:
-    """A position as it is: never broken into more lines, which nobody could read, but cut off at a narrow terminal."""
+    """Print a position without wrapping its lines; a narrow terminal cuts them off."""
     if not console.is_terminal:
         return console.print(text, soft_wrap=True)
     console.print(text, no_wrap=True, overflow="crop")
@@ -92,21 +127,21 @@ def print_position(console: Console, text: Text) -> None:
 
 
 def cut(text: Text) -> Text:
-    """The same lines, cut off where they do not fit, inside another renderable."""
+    """A copy whose lines are cut off instead of wrapped inside another renderable."""
     text = text.copy()
     text.no_wrap, text.overflow = True, "crop"
     return text
 
 
 def columns(text: Text) -> int:
-    """How wide a printed position is."""
+    """The width of a printed position."""
     return max(line.cell_len for line in text.split("\n"))
 
 
 def cut_note(text: Text, width: int) -> Text:
-    """What a reader of a position that was cut off should know; nothing for one that fits."""
+    """A note that a position was cut off; empty if it fits."""
     from rich.text import Text
 
     if columns(text) <= width:
         return Text()
-    return Text(f"(cut off: {columns(text)} columns wide, and the terminal has {width})\n", "dim")
+    return Text(f"(cut off: the board is {columns(text)} columns wide, the terminal {width})\n", "dim")

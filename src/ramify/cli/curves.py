@@ -1,4 +1,4 @@
-"""Curves in a line of text."""
+"""Sparklines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WIDTH = 40  # characters at most
 
 
 def sparkline(values: Sequence[float], width: int = WIDTH) -> str:
-    """A curve as one character per value; means of neighbours where there are more than fit."""
+    """One character per value; neighbouring values are averaged if there are more than ``width``."""
     if len(values) > width:
         edges = [round(place * len(values) / width) for place in range(width + 1)]
         values = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""What every command has: one line when Ctrl-C ends it, and ``--debug``, the traceback that a line hides."""
+"""What every command has: ``--debug``, which shows the traceback of an error, ``--import``, and one line for Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Annotated, Any, NoReturn, get_type_hints
 
+from ramify.base.imports import import_modules
+
 VARIABLE = "RAMIFY_DEBUG"  # the same for every command of a shell
 OPTION = "--debug"
+HELP = f"Show the traceback of an error. Also {VARIABLE}=1."
 
 _asked = False
 
 
 def show_tracebacks(asked: bool) -> None:
-    """Whether messages come with the traceback that led to them, for the rest of this command."""
+    """Turn tracebacks of errors on or off for the rest of this command."""
     global _asked
     _asked = asked
 
 
 def asked_for(arguments: Sequence[str]) -> bool:
-    """Whether tracebacks are wanted, before anybody has read the options: reading them may fail."""
+    """Whether tracebacks are wanted. Looks at the raw arguments, because parsing them may fail."""
     return os.environ.get(VARIABLE, "") not in ("", "0") or OPTION in arguments
 
 
@@ -32,7 +35,7 @@ def debugging() -> bool:
 
 
 def print_traceback(error: BaseException | None = None) -> None:
-    """Of this error, or the one being handled, or the way here if there is none; nothing unless asked for."""
+    """With ``--debug``, print the traceback of this error, of the one being handled, or the current stack."""
     if not _asked:
         return
     error = error if error is not None else sys.exc_info()[1]
@@ -44,31 +47,46 @@ def print_traceback(error: BaseException | None = None) -> None:
 
 
 def stop() -> NoReturn:
-    """End as Ctrl-C should."""
+    """End the command after Ctrl-C."""
     print_traceback()
     print("ramify: stopped", file=sys.stderr)
     sys.exit(130)
 
 
-def as_command(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with what every command has. Typer reads options off a signature: so this makes a new one."""
+def as_command(command: Callable[..., Any], *, imports: bool = True) -> Callable[..., Any]:
+    """The function with the options that every command has. Typer reads options off a signature: so this makes one.
+
+    ``imports``: whether it has ``--import``, for games and players of the user's own.
+    """
     import typer
 
     hints = get_type_hints(command, include_extras=True)
     signature = inspect.signature(command)
     given = [p.replace(annotation=hints.get(p.name, p.annotation)) for p in signature.parameters.values()]
-    option = Annotated[bool, typer.Option(OPTION, help=f"Show tracebacks of errors; also {VARIABLE}=1.")]
-    debug = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
+    added: dict[str, Any] = {"debug": Annotated[bool, typer.Option(OPTION, help=HELP)]}
+    if imports:
+        help = "Import a Python module or file (my_game.py) that registers your own games. Repeatable."
+        added = {"imports": Annotated[list[str] | None, typer.Option("--import", metavar="MODULE", help=help)], **added}
+    defaults = {"debug": False, "imports": None}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    more = [inspect.Parameter(n, kind, default=defaults[n], annotation=option) for n, option in added.items()]
 
     @wraps(command)
-    def wrapped(*args: Any, debug: bool = False, **settings: Any) -> Any:
+    def wrapped(*args: Any, debug: bool = False, imports: list[str] | None = None, **settings: Any) -> Any:
+        from ramify.cli.common import fail, renames_shown
+
         if debug:
             show_tracebacks(True)
         try:
-            return command(*args, **settings)
+            with renames_shown():
+                try:
+                    import_modules(imports or ())
+                except ImportError as error:
+                    fail(error)
+                return command(*args, **settings)
         except KeyboardInterrupt:  # typer would end without a word
             stop()
 
-    wrapped.__signature__ = signature.replace(parameters=[*given, debug])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {**hints, "debug": option}
+    wrapped.__signature__ = signature.replace(parameters=[*given, *more])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {**hints, **added}
     return wrapped

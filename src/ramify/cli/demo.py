@@ -1,4 +1,4 @@
-"""``ramify demo``: from nothing to a strong Hex player in minutes, rated, with a report to look at."""
+"""``ramify demo``: train a Hex network from scratch in minutes, rate it, and write a report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli import rate
+from ramify.cli import options, rate
 from ramify.cli.common import fail, parse_settings, print_json
 from ramify.cli.report import write_report
 from ramify.cli.train import PROBLEMS, end_stopped, watcher
@@ -22,21 +22,21 @@ PRESET = "hex-5"
 
 def demo(
     settings: Annotated[
-        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Settings of the training, to change.")
+        list[str] | None, typer.Argument(metavar="KEY=VALUE...", help="Override training settings.")
     ] = None,
-    folder: Annotated[Path, typer.Option(help="Where everything is kept; an unfinished run goes on.")] = Path(
+    folder: Annotated[Path, typer.Option(help="The folder of the run. An unfinished run is resumed.")] = Path(
         "runs/demo"
     ),
-    games: Annotated[int, typer.Option(min=2, help="Rating games of every two players who meet; an even number.")] = 12,
-    simulations: Annotated[int, typer.Option(min=1, help="Of a rated player's searches.")] = 200,
-    json: Annotated[bool, typer.Option("--json", help="For machines: ratings and where the report is.")] = False,
+    games: Annotated[int, typer.Option(min=2, help="Rating games per pair of players; an even number.")] = 12,
+    simulations: Annotated[int, typer.Option(min=1, help="Number of simulations per move in rating games.")] = 200,
+    json: options.AsJson = False,
 ) -> None:
-    """Train Hex 5x5 from nothing, rate the result, and write a report.
+    """Train a network for 5x5 Hex from scratch, rate it, and write a report.
 
-    About four minutes on two cores. It does what 'ramify train hex-5',
-    'ramify rate' and 'ramify report' do: checkpoints of the run meet each
-    other, random moves, alpha-beta search three moves deep, and a search that
-    knows only random playouts.
+    Takes about four minutes on two cores. It does what 'ramify train hex-5',
+    'ramify rate' and 'ramify report' do: checkpoints of the run are rated
+    against each other, random moves, alpha-beta search of depth 3, and a search
+    with random playouts.
     """
     started = time.perf_counter()
     try:
@@ -58,7 +58,7 @@ def demo(
 
 
 def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> None:
-    """Train, or go on."""
+    """Train or resume."""
     from ramify.training import train
 
     with ExitStack() as stack:
@@ -66,9 +66,9 @@ def train_with_panel(config: TrainConfig, folder: Path, *, quiet: bool) -> None:
 
 
 def show(found: dict[str, Any], path: Path, seconds: float, *, as_json: bool) -> None:
-    """The ratings for people or machines, and where the report is."""
+    """Print the ratings and the path of the report."""
     if as_json:
         return print_json({"ratings": found["players"], "report": str(path), "seconds": round(seconds, 1)})
     rate.print_rating(found)
-    print(f"{seconds:.0f} s in all; look at {path}")
+    print(f"Finished in {seconds:.0f} s. Report: {path}")
     return None

@@ -1,29 +1,30 @@
-"""``ramify doctor``: what is installed, what works, and what to install for the rest."""
+"""``ramify doctor``: check the installation."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from ramify.cli import options
 from ramify.cli.common import print_json
 from ramify.cli.debug import print_traceback
 
 # Optional packages: (package as it is installed, extra that brings it, what it is for).
 EXTRAS = (
-    ("chess", "chess", "state.board of chess, and its tests"),
-    ("open_spiel", "openspiel", "games named openspiel:NAME"),
+    ("chess", "chess", "state.board in chess, and tests"),
+    ("open_spiel", "openspiel", "the games openspiel:NAME"),
     ("torch", "torch", "networks and training"),
-    ("safetensors", "torch", "files of networks"),
+    ("safetensors", "torch", "network files"),
     ("onnxruntime", "onnx", "networks without torch"),
-    ("zstandard", "selfplay", "records of self-play"),
-    ("pyyaml", "train", "configs of training"),
-    ("sqlalchemy", "arena", "the store of games and runs"),
+    ("zstandard", "selfplay", "self-play records"),
+    ("pyyaml", "train", "training configs"),
+    ("sqlalchemy", "arena", "the store of games and training runs"),
 )
 
 
-def doctor(json: Annotated[bool, typer.Option("--json", help="For machines.")] = False) -> None:
-    """Show what this installation can do, and what is missing."""
+def doctor(json: options.AsJson = False) -> None:
+    """Check the installation: versions, the compiled core, and optional packages."""
     report = examine()
     print_json(report) if json else print_report(report)
     if not report["healthy"]:
@@ -31,7 +32,7 @@ def doctor(json: Annotated[bool, typer.Option("--json", help="For machines.")] =
 
 
 def examine() -> dict[str, Any]:
-    """The facts of this installation."""
+    """The state of the installation, as plain data."""
     import os
     import platform
 
@@ -61,7 +62,7 @@ def examine() -> dict[str, Any]:
 
 
 def try_core() -> str | None:
-    """Play one random game of every native game; what went wrong, if anything."""
+    """Play a random game of each native game; returns the first error, or None."""
     from ramify import _core
 
     for name in _core.game_names():
@@ -103,10 +104,10 @@ def print_report(report: dict[str, Any]) -> None:
     line("core", f"{built}: {core['file']}", bad if core["problem"] else good)
     line("games", ", ".join(core["games"]), bad if core["problem"] else good)
     if core["problem"]:
-        console.print(f"    the core is broken ({escape(core['problem'])}): install ramify again")
+        console.print(f"    the core is broken ({escape(core['problem'])}); reinstall ramify")
     for entry in report["extras"]:
         if entry["version"]:
             line(entry["package"], entry["version"])
         else:
-            hint = f"not installed; for {entry['for']}: pip install 'ramify[{entry['extra']}]'"
+            hint = f"not installed; needed for {entry['for']}: pip install 'ramify[{entry['extra']}]'"
             line(entry["package"], hint, "[dim]--[/]")

@@ -1,4 +1,4 @@
-"""``ramify export``: a network for other programs."""
+"""``ramify export``: write a network as an ONNX model."""
 
 from __future__ import annotations
 
@@ -7,38 +7,41 @@ from typing import Annotated
 
 import typer
 
+from ramify.cli import options
 from ramify.cli.common import fail, parse_settings, print_json
 
 
 def export(
-    network: Annotated[str, typer.Argument(help="A saved network, or the name of a shipped one, such as hex-7.")],
-    file: Annotated[Path, typer.Argument(help="The ONNX model to write, such as net.onnx.")],
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game: a model serves one size."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    network: Annotated[
+        str,
+        typer.Argument(help="A .safetensors file, the folder of a training run or checkpoint, or a shipped network."),
+    ],
+    file: Annotated[Path, typer.Argument(help="The ONNX file to write.")],
+    param: options.Params = None,
+    json: options.AsJson = False,
 ) -> None:
-    """Write a network as an ONNX model.
+    """Export a network to ONNX.
 
-    The model takes observations and gives logits and values of the player to
-    move: any number of rows, one size of the board.
+    The model takes observations and returns logits and values of the player to
+    move. It accepts any batch size, but a single board size.
 
     \b
     ramify export hex-7 net.onnx
-    ramify export runs/hex-5/checkpoints/000007/network.safetensors net.onnx
-    ramify export hex-11 nine.onnx --set size=9
+    ramify export runs/hex-5 net.onnx
+    ramify export hex-11 nine.onnx -p size=9
     """
     if file.is_dir():
-        fail(f"{file} is a folder: name the file to write, such as net.onnx")
+        fail(f"{file} is a folder; give a file, such as net.onnx")
     try:
         import ramify.networks as networks
         from ramify.arena.network_files import network_facts, network_file
         from ramify.games import make
 
         path = network_file(network)
+        if path.suffix == ".onnx":
+            raise ValueError(f"{path} is an ONNX model already")
         facts = network_facts(path)
-        game = make(facts["game"], **{**facts["params"], **parse_settings(set_ or [])})
+        game = make(facts["game"], **{**facts["params"], **parse_settings(param or [])})
         module = networks.load(path, game)
         networks.export_onnx(file, module)
     except (ValueError, TypeError, ImportError, OSError) as error:
@@ -46,4 +49,4 @@ def export(
     if json:
         print_json({"file": str(file), "game": str(game), "network_id": facts["network_id"]})
     else:
-        print(f"wrote {file}: {game}, observations {list(game.observation_shape)}, {game.num_actions} actions")
+        print(f"Wrote {file}: {game}, observations {list(game.observation_shape)}, {game.num_actions} actions.")

@@ -1,4 +1,4 @@
-"""``ramify games``: which games there are and what they can be told."""
+"""``ramify games``: the games and their parameters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ramify.cli import options
 from ramify.cli.common import fail, parse_settings, print_json
 
 if TYPE_CHECKING:
@@ -13,26 +14,32 @@ if TYPE_CHECKING:
 
 
 def games(
-    name: Annotated[str | None, typer.Argument(help="One game, in detail.")] = None,
-    settings: Annotated[list[str] | None, typer.Argument(help="Its parameters, as key=value.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
+    game: Annotated[str | None, typer.Argument(help="Show this game in detail. Default: list all games.")] = None,
+    param: options.Params = None,
+    json: options.AsJson = False,
 ) -> None:
-    """List the games with their parameters, or show one in detail."""
+    """List the games with their parameters, or show one game in detail.
+
+    \b
+    ramify games
+    ramify games hex -p size=5
+    ramify games my_game --import my_game.py
+    """
     from ramify.games import list_games as names
     from ramify.games import make
 
-    if name is None:
-        rows = [summary(game) for game in names()]
+    if game is None:
+        rows = [summary(name) for name in names()]
         return print_json(rows) if json else print_list(rows)
     try:
-        game = make(name, **parse_settings(settings or []))
-    except (ValueError, ImportError) as error:
-        fail(str(error))
-    return print_json(detail(game)) if json else print_detail(detail(game))
+        made = make(game, **parse_settings(param or []))
+    except (ValueError, TypeError, ImportError) as error:
+        fail(error)
+    return print_json(detail(made)) if json else print_detail(detail(made))
 
 
 def parameters(name: str) -> list[dict[str, Any]]:
-    """Name, default and meaning of every parameter of a game."""
+    """The name, default and meaning of each parameter of a game."""
     from ramify import _core
     from ramify.games import make
 
@@ -42,14 +49,14 @@ def parameters(name: str) -> list[dict[str, Any]]:
 
 
 def summary(name: str) -> dict[str, Any]:
-    """One game of the list."""
+    """One entry of the list."""
     from ramify.games import presets
 
     return {"name": name, "parameters": parameters(name), "presets": presets(name)}
 
 
 def detail(game: Game) -> dict[str, Any]:
-    """Everything that can be said of a game without playing it."""
+    """The properties of a game, as plain data."""
     start = game.initial_state(seed=0)
     known = {row["name"]: row["meaning"] for row in parameters(game.name)} if ":" not in game.name else {}
     return {
@@ -97,13 +104,13 @@ def print_detail(data: dict[str, Any]) -> None:
         console.print(escape(f"{entry['name']} = {show(entry['value'])}"), f"[dim]{escape(entry['meaning'])}[/]")
     shape = " x ".join(map(str, data["observation_shape"]))
     console.print(f"{data['num_actions']} actions, observation {shape}")
-    console.print("both players act at once" if data["simultaneous"] else "players act in turn")
+    console.print("simultaneous moves" if data["simultaneous"] else "sequential moves")
     console.print(f"symmetries: {escape(', '.join(data['symmetries']))}")
     if data["bytes_per_state"]:
         console.print(f"{data['bytes_per_state']} bytes per state in the core")
 
 
 def show(value: Any) -> str:
-    """A parameter's value as one would type it in Python, cut where it is long."""
+    """A parameter's value as a Python literal, truncated if it is long."""
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

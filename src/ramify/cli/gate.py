@@ -1,4 +1,4 @@
-"""``ramify gate``: games until it is clear whether a player is stronger, and what to expect of that test."""
+"""``ramify gate``: a sequential test of whether one player is stronger than another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli import arena
+from ramify.cli import arena, options
 from ramify.cli.common import fail, print_json, table_console
 
 if TYPE_CHECKING:
@@ -17,45 +17,48 @@ if TYPE_CHECKING:
 
     from ramify.arena import Gate, Operation, SprtConfig
 
-Elo0 = Annotated[float, typer.Option(help="Not stronger than this is not stronger, in Elo.")]
-Elo1 = Annotated[float, typer.Option(help="This much stronger is stronger, in Elo.")]
-Alpha = Annotated[float, typer.Option(help="How often a player at elo0 may be called stronger.")]
-Beta = Annotated[float, typer.Option(help="How often a player at elo1 may be called not stronger.")]
+Elo0 = Annotated[float, typer.Option(help="H0: the Elo difference is at most this.")]
+Elo1 = Annotated[float, typer.Option(help="H1: the Elo difference is at least this.")]
+Alpha = Annotated[float, typer.Option(help="Error rate at elo0: the probability of accepting H1.")]
+Beta = Annotated[float, typer.Option(help="Error rate at elo1: the probability of accepting H0.")]
 
 
 def gate(
-    candidate: Annotated[str | None, typer.Argument(help="The player that is to be tested.")] = None,
-    champion: Annotated[str | None, typer.Argument(help="The player that it is to replace.")] = None,
-    game: arena.GameName = "hex",
-    set_: arena.Parameters = None,
+    game: Annotated[str | None, typer.Argument(help="The game: a name from 'ramify games', or openspiel:NAME.")] = None,
+    candidate: Annotated[str | None, typer.Argument(help="The player to test.")] = None,
+    champion: Annotated[str | None, typer.Argument(help="The player to compare it with.")] = None,
+    param: options.Params = None,
+    network: options.Network = None,
+    set_: options.SearchSettings = None,
     elo0: Elo0 = 0.0,
     elo1: Elo1 = 50.0,
     alpha: Alpha = 0.05,
     beta: Beta = 0.05,
-    max_games: Annotated[int, typer.Option(min=2, help="Undecided after so many games; an even number.")] = 1000,
+    max_games: Annotated[int, typer.Option(min=2, help="Stop undecided after this many games; even.")] = 1000,
     characteristic: Annotated[
-        bool, typer.Option("--characteristic", help="Only show how often such a gate ends how, and play nothing.")
+        bool, typer.Option("--characteristic", help="Print the operating characteristic of the test; play no games.")
     ] = False,
-    draw: Annotated[float, typer.Option(min=0, max=0.99, help="Share of drawn games, for --characteristic.")] = 0.0,
-    opening: arena.Opening = "random:2",
-    seed: arena.Seed = 0,
-    max_moves: arena.MaxMoves = None,
-    adjudicate_above: arena.AdjudicateAbove = None,
-    store: arena.StorePath = Path("ramify.db"),
-    concurrency: arena.Concurrency = 16,
-    workers: arena.Workers = 0,
-    json: arena.AsJson = False,
+    draw: Annotated[float, typer.Option(min=0, max=0.99, help="Draw rate assumed by --characteristic.")] = 0.0,
+    opening: options.Opening = "random:2",
+    seed: options.Seed = 0,
+    max_moves: options.MaxMoves = None,
+    adjudicate_above: options.AdjudicateAbove = None,
+    store: options.StorePath = Path("ramify.db"),
+    concurrency: options.Concurrency = 16,
+    workers: options.Workers = 0,
+    json: options.AsJson = False,
 ) -> None:
-    """Play until it is clear whether a player is stronger than another.
+    """Test whether one player is stronger than another (SPRT).
 
-    A sequential test looks after every pair of games and stops as soon as it
-    is sure, which takes about 270 games with these defaults where the truth is
-    one of the two bounds and 420 midway, fewer with draws. At most 5 % of
-    gates give the wrong answer at a bound; 1 % end undecided there, 8 % midway.
-    --characteristic shows the table for any other test.
+    A sequential probability ratio test on pairs of games, which stops as soon
+    as the result is significant. With the default settings and no draws that
+    takes about 270 games if the true difference is elo0 or elo1, and 420 if it
+    lies midway. At elo0 and elo1 at most 5 % of the tests give the wrong answer
+    and 1 % end undecided; midway, 8 % end undecided. --characteristic prints
+    these figures for other settings.
 
     \b
-    ramify gate search:simulations=200 search:simulations=100 --set size=5
+    ramify gate hex search:simulations=200 search:simulations=100 -p size=5
     ramify gate --characteristic --elo1 20 --max-games 5000 --draw 0.5
     """
     from ramify.arena import SprtConfig, operating_characteristic
@@ -66,16 +69,17 @@ def gate(
             return show_characteristic(operating_characteristic(test, max_games, draw=draw, seed=seed), as_json=json)
     except ValueError as error:
         fail(error)
-    if candidate is None or champion is None:
-        fail("a gate needs two players, the candidate and the champion; --characteristic needs none")
-    setup = arena.read_setup(game, set_, [candidate, champion], opening, seed, max_moves, adjudicate_above)
+    if game is None or candidate is None or champion is None:
+        fail("a gate needs a game and two players, the candidate and the champion; --characteristic needs none")
+    given = arena.GivenOptions(param, set_, network)
+    setup = arena.read_setup(game, given, [candidate, champion], opening, seed, max_moves, adjudicate_above)
     return play(setup, test, max_games, store, concurrency, workers, as_json=json)
 
 
 def play(
     setup: arena.Setup, test: SprtConfig, max_games: int, store: Path, concurrency: int, workers: int, *, as_json: bool
 ) -> None:
-    """Play the gate and print how it ended."""
+    """Play the games of the test and print its result."""
     from ramify.arena import Interrupted, ParallelSettings
     from ramify.arena import gate as play_gate
 
@@ -93,7 +97,7 @@ def play(
                 watch=shown,
             )
         except Interrupted:
-            print("ramify: Stopped. Finished games are kept. Run the same command again to resume.", file=sys.stderr)
+            print("ramify: stopped. Finished games are saved; run the same command again to resume.", file=sys.stderr)
             raise typer.Exit(130) from None
         except arena.MISTAKES as error:
             fail(error)
@@ -104,11 +108,11 @@ def play(
     candidate, champion = arena.table_names(
         {config.identity: config.label for config in setup.players}, setup.players
     ).values()
-    verdict = {None: "not decided", "stronger": "stronger", "not stronger": "not stronger"}[found.verdict]
+    verdict = {None: "undecided", "stronger": "stronger", "not stronger": "not stronger"}[found.verdict]
     print(f"{candidate} against {champion}: {verdict}")
     print(
-        f"{len(found.games)} games: {found.wins} won, {found.draws} drawn, {found.losses} lost; "
-        f"log-likelihood ratio {found.test.ratio:+.2f}, bounds {found.test.low:+.2f} and {found.test.high:+.2f}"
+        f"{len(found.games)} games: {found.wins} wins, {found.draws} draws, {found.losses} losses; "
+        f"log-likelihood ratio {found.test.ratio:+.2f}, bounds {found.test.low:+.2f} to {found.test.high:+.2f}"
     )
     return None
 
@@ -128,7 +132,7 @@ def describe(found: Gate) -> dict[str, Any]:
 
 
 def show_characteristic(rows: list[Operation], *, as_json: bool) -> None:
-    """The operating characteristic, for people or machines."""
+    """Print the operating characteristic."""
     from dataclasses import asdict
 
     if as_json:
@@ -137,11 +141,11 @@ def show_characteristic(rows: list[Operation], *, as_json: bool) -> None:
 
 
 def characteristic_table(rows: list[Operation]) -> Table:
-    """One line for each true strength."""
+    """One row for each true Elo difference."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("true Elo", "called stronger", "not stronger", "undecided", "games"):
+    for name in ("true Elo", "stronger", "not stronger", "undecided", "mean games"):
         table.add_column(name, justify="right")
     for row in rows:
         shares = (f"{100 * share:.1f} %" for share in (row.stronger, row.not_stronger, row.undecided))

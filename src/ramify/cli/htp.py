@@ -1,4 +1,4 @@
-"""``ramify htp``: the Hex program that HexGui and other clients talk to."""
+"""``ramify htp``: a Hex engine for HexGui and other HTP clients."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli.common import fail
+from ramify.cli import options
+from ramify.cli.common import fail, parse_settings
 from ramify.cli.debug import debugging
 
 
 def htp(
-    size: Annotated[int, typer.Option(min=2, max=19, help="Rows and columns, until the client asks for others.")] = 11,
+    param: options.Params = None,
     simulations: Annotated[
-        int | None, typer.Option(min=1, help="At most so many per move; default 1000, without limit beside --seconds.")
+        int | None,
+        typer.Option(min=1, help="Number of simulations per move. Default: 1000, or unlimited with --seconds."),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(help="At most so long per move.")] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(metavar="FILE|NAME", help="A saved or shipped network, or 'rollout'; default: what is shipped."),
-    ] = None,
-    swap: Annotated[bool, typer.Option("--swap", help="The second move may be a swap.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The same position gets the same answer.")] = 0,
+    seconds: Annotated[float | None, typer.Option(help="Time per move in seconds.")] = None,
+    network: options.Network = None,
+    seed: options.Seed = 0,
 ) -> None:
-    """Play Hex over HTP, the protocol of HexGui: commands on stdin, answers on stdout.
+    """Run a Hex engine that speaks HTP, the protocol of HexGui.
 
-    In HexGui: Program, New Program, and this command line as its command. The
-    menu Analyze then shows visits, values, priors and the expected line of
-    play on the board, and has the parameters. Typed by hand:
+    It reads commands from stdin and writes answers to stdout. -p sets the board
+    size until the client sends boardsize (-p size=11), and allows the swap move
+    (-p swap=true). --network rollout evaluates by random playouts; the default
+    is the shipped network for the board size.
+
+    To use it in HexGui, choose Program, New Program and enter this command
+    line. The Analyze menu then shows visits, values, priors and the principal
+    variation on the board. To try it by hand, type:
 
     \b
     boardsize 7
@@ -40,16 +43,21 @@ def htp(
     list_commands
     quit
 
-    docs/protocols.md explains every command.
+    docs/protocols.md describes all commands.
     """
     from ramify import __version__
     from ramify.protocols.gtp import refusals, serve
-    from ramify.protocols.htp import HtpEngine, HtpSettings
+    from ramify.protocols.htp import SIZES, HtpEngine, HtpSettings
 
+    given = {"size": 11, "swap": False, **parse_settings(param or [])}
+    if unknown := given.keys() - {"size", "swap"}:
+        fail(f"htp has the parameters size and swap, not {', '.join(sorted(unknown))}")
+    if not isinstance(given["size"], int) or given["size"] not in SIZES:
+        fail(f"size must be a whole number from {SIZES[0]} to {SIZES[-1]}, not {given['size']!r}")
     limit = simulations if simulations is not None or seconds is not None else HtpSettings().simulations
     try:
-        settings = HtpSettings(simulations=limit, seconds=seconds, allow_swap=swap, seed=seed)
-        engine = HtpEngine(size, settings, network, __version__)
+        settings = HtpSettings(simulations=limit, seconds=seconds, allow_swap=given["swap"], seed=seed)
+        engine = HtpEngine(given["size"], settings, network, __version__)
     except (ValueError, ImportError, OSError) as error:
         fail(error)
 

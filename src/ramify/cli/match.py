@@ -7,39 +7,44 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli import arena
+from ramify.cli import arena, options
 from ramify.cli.tournament import play
 
 
 def match(
+    game: options.GameName,
     first: Annotated[str, typer.Argument(help="A player, such as alphabeta:depth=3 or search:simulations=200.")],
-    second: Annotated[str, typer.Argument(help="The other one; its rating is 0.")],
-    game: arena.GameName = "hex",
-    set_: arena.Parameters = None,
-    games: Annotated[int, typer.Option(min=2, help="An even number: half of them with each player first.")] = 100,
-    opening: arena.Opening = "random:2",
-    seed: arena.Seed = 0,
-    max_moves: arena.MaxMoves = None,
-    adjudicate_above: arena.AdjudicateAbove = None,
-    store: arena.StorePath = Path("ramify.db"),
-    concurrency: arena.Concurrency = 16,
-    workers: arena.Workers = 0,
-    replay: arena.Replay = False,
-    count_forfeits: arena.CountForfeits = False,
-    json: arena.AsJson = False,
+    second: Annotated[str, typer.Argument(help="The other player. Its rating is fixed at 0.")],
+    param: options.Params = None,
+    network: options.Network = None,
+    set_: options.SearchSettings = None,
+    games: Annotated[int, typer.Option(min=2, help="Number of games; an even number.")] = 100,
+    opening: options.Opening = "random:2",
+    seed: options.Seed = 0,
+    max_moves: options.MaxMoves = None,
+    adjudicate_above: options.AdjudicateAbove = None,
+    store: options.StorePath = Path("ramify.db"),
+    concurrency: options.Concurrency = 16,
+    workers: options.Workers = 0,
+    replay: options.Replay = False,
+    count_forfeits: options.CountForfeits = False,
+    json: options.AsJson = False,
 ) -> None:
-    """Let two players play, and say how much stronger the first is.
+    """Play a match between two players and estimate the Elo difference.
 
-    Games come in pairs with the same opening and seats exchanged. Those that
-    are in the store are not played again, unless a player has changed or has
-    forfeited them, or with --replay. Ctrl-C keeps what is finished.
+    Games are played in pairs: the same opening twice, with the players
+    swapped. Games that are in the store already are not played again, unless a
+    player has changed, a player forfeited, or --replay is given. --network and
+    --set are defaults for the players that search. Ctrl-C keeps finished games.
 
     \b
-    ramify match search:simulations=400 search:simulations=100 --set size=5
-    ramify match search:network=net.safetensors alphabeta:depth=3 --games 200 --workers 2
-    ramify match random search --game connect_four --opening every:1 --games 14
+    ramify match hex search:simulations=400 search:simulations=100 -p size=5
+    ramify match hex search alphabeta:depth=3 -p size=7 --network hex-7
+    ramify match hex search:network=runs/hex-5 search:network=hex-5 -p size=5
+    ramify match connect_four random search --opening every:1 --games 14
     """
-    setup = arena.read_setup(game, set_, [first, second], opening, seed, max_moves, adjudicate_above)
+    given = arena.GivenOptions(param, set_, network)
+    setup = arena.read_setup(game, given, [first, second], opening, seed, max_moves, adjudicate_above)
     pairings = [(setup.players[0], setup.players[1])]
     anchor = setup.players[1].identity
     how = arena.How(store, concurrency, workers, replay, count_forfeits)

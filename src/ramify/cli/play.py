@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli.common import fail, parse_settings
+from ramify.cli import options
+from ramify.cli.common import fail
 
 if TYPE_CHECKING:
     from ramify.cli.opponents import Opponent
@@ -19,44 +20,36 @@ SIMULATIONS = 400  # without --simulations; quick enough to answer at once
 
 
 def play(
-    game: Annotated[
-        str | None,
-        typer.Argument(help="The game: one that 'ramify games' lists, or openspiel:NAME.", show_default="hex"),
-    ] = None,
-    words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Same as --set.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
-    ] = None,
-    size: Annotated[int | None, typer.Option(min=1, help="Size of the board; short for --set size=….")] = None,
+    game: options.OptionalGameName = None,
+    param: options.Params = None,
     side: Annotated[
         int | None,
-        typer.Option(min=0, max=1, help="Which player you are: 0 moves first, 1 second.", show_default="0"),
+        typer.Option(min=0, max=1, help="Your player: 0 moves first, 1 second.", show_default="0"),
     ] = None,
     simulations: Annotated[
         int | None,
-        typer.Option(min=1, help=f"Simulations per move; default {SIMULATIONS}, or unlimited with --seconds."),
+        typer.Option(min=1, help=f"Simulations per move. Default: {SIMULATIONS}, or unlimited with --seconds."),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(help="Thinking time per move, in seconds.")] = None,
-    network: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|NAME", help="A network file, a shipped network, or 'rollout'; default: a shipped network."
-        ),
-    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="Time per move in seconds.")] = None,
+    set_: options.SearchSettings = None,
+    network: options.Network = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="KIND:SETTINGS", help="Another opponent, such as uci:command=stockfish,depth=5."),
+        typer.Option(
+            metavar="KIND:SETTINGS", help="The opponent, such as uci:command=stockfish,depth=5. Default: the search."
+        ),
     ] = None,
-    state: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Start from this position: a FEN, or its parts as JSON {...}.")
-    ] = None,
-    actions: Annotated[str, typer.Option(metavar="NAMES", help="Moves to play first, by name.")] = "",
+    state: options.StateText = None,
+    actions: options.Actions = "",
     load: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Continue a saved game: .json, .pgn (chess) or .sgf (Hex).")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the opponent and of the start.")] = 0,
+    seed: options.Seed = 0,
 ) -> None:
     """Play a game against the search, or against another player.
+
+    Without --network the search uses a shipped network if there is one for the
+    game, otherwise (and with --network rollout) random playouts.
 
     Type a move by its name when it is your turn. These are the commands:
 
@@ -74,19 +67,19 @@ def play(
                  Ctrl-C shows what was found so far
 
     \b
-    ramify play hex --size 7
-    ramify play hex --size 11 --side 1 --seconds 5
+    ramify play hex -p size=7
+    ramify play hex -p size=11 --side 1 --seconds 5
+    ramify play hex -p size=5 --network runs/hex-5
     ramify play connect_four --simulations 5000
-    ramify play pyrat --set preset=tiny
+    ramify play pyrat -p preset=tiny
     ramify play --load game.pgn
     ramify play chess --against uci:command=stockfish,depth=5
-    ramify play hex --size 11 --against "htp:command=mohex"
+    ramify play hex -p size=11 --against "htp:command=mohex"
     """
     from ramify.cli.analyze import find_position
     from ramify.cli.session import PlaySession
 
-    sized = [] if size is None else [f"size={size}"]
-    params = parse_settings([*(words or []), *(set_ or []), *sized])
+    params, settings = options.read_options(game or "hex", param, set_)
     record = None
     if load is not None:
         if params or state or actions:
@@ -95,7 +88,7 @@ def play(
     start = find_position(game or "hex", params, state, actions, seed) if record is None else record.start
     limits = {"simulations": simulations, "seconds": seconds}
     try:
-        adviser, knowledge = make_adviser(start, network, limits, seed)
+        adviser, knowledge = make_adviser(start, network, limits, seed, settings)
         opponent = make_opponent(start, adviser, knowledge, against)
     except (ValueError, TypeError, ImportError, RuntimeError, OSError) as error:
         fail(error)
@@ -130,7 +123,9 @@ def load_game(file: Path, game: str | None) -> GameRecord:
     return record
 
 
-def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed: int) -> tuple[Searcher, str]:
+def make_adviser(
+    state: State, network: str | None, limits: dict[str, Any], seed: int, settings: dict[str, Any]
+) -> tuple[Searcher, str]:
     """The search that gives hints, and what it knows."""
     from ramify import _core
     from ramify.engine import SearchConfig, Searcher
@@ -139,15 +134,16 @@ def make_adviser(state: State, network: str | None, limits: dict[str, Any], seed
     game = state.game
     simulations, seconds = limits["simulations"], limits["seconds"]
     evaluator, knowledge = evaluator_for(game, network)
-    config = SearchConfig(
-        simulations=simulations or (2**53 if seconds is not None else SIMULATIONS),
-        max_seconds=seconds,
-        graph=True,
-        canonical=game.name == "hex",
-        solver=isinstance(game, _core.Game) and not game.simultaneous,
-        max_nodes=1_000_000,
-    )
-    return Searcher(game, evaluator, config, seed=seed), knowledge
+    limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
+    usual = {
+        "simulations": simulations or (2**53 if limited else SIMULATIONS),
+        "max_seconds": seconds,
+        "graph": True,
+        "canonical": game.name == "hex",
+        "solver": isinstance(game, _core.Game) and not game.simultaneous,
+        "max_nodes": 1_000_000,
+    }
+    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed), knowledge
 
 
 def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ramify.cli import arena
+from ramify.cli import arena, options
 from ramify.cli.common import fail, print_json, table_console
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def rate(
     ] = None,
     checkpoints: Annotated[int, typer.Option(min=2, help="Rate at most so many: every k-th, and the latest.")] = 6,
     references: Annotated[bool, typer.Option(help="Also play against players that need no training.")] = True,
-    concurrency: arena.Concurrency = CONCURRENCY,
-    workers: arena.Workers = 0,
-    json: arena.AsJson = False,
+    concurrency: options.Concurrency = CONCURRENCY,
+    workers: options.Workers = 0,
+    json: options.AsJson = False,
 ) -> None:
     """Rate the checkpoints of a training run, finished or not.
 

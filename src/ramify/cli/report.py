@@ -50,7 +50,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write it; default: report.html in the run's folder.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="For machines: where the report is.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write a report on a training run, finished or not, as one HTML page.
 
@@ -77,11 +77,10 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     from ramify.arena.runs import read_rating, read_run
     from ramify.base.files import write_atomically
     from ramify.cli.samples import sample_section, thought_section
-    from ramify.games import make
     from ramify.training import as_yaml, read_metrics
 
     config = read_run(folder)
-    game = make(config.game, **config.params)
+    game = config.make_game()
     iterations, rating = list(read_metrics(folder / "metrics.jsonl", "iteration")), read_rating(folder)
     samples = sample_section(folder, game, rating)
     sections = [

@@ -137,7 +137,8 @@ def thought_section(folder: Path, config: TrainConfig, game: Game, sample: Sampl
     """Positions of the first sample game, and what the latest checkpoint finds there."""
     from ramify.arena.runs import checkpoint_player
     from ramify.engine import Searcher
-    from ramify.networks import Network, load
+    from ramify.evaluators import Network
+    from ramify.networks import load
     from ramify.training import checkpoints, network_file
     from ramify.training.fitting import has_unit_returns
 

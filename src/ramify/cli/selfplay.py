@@ -1,4 +1,4 @@
-"""``ramify selfplay``: games of a network, or of plain search, against itself, written to shards."""
+"""``ramify selfplay``: generate self-play games and save them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ramify.cli import options
 from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
 
 if TYPE_CHECKING:
@@ -21,43 +22,37 @@ if TYPE_CHECKING:
 
 
 def selfplay(
-    game: Annotated[str, typer.Argument(help="A game of 'ramify games', or openspiel:NAME.")],
-    folder: Annotated[Path, typer.Argument(help="Where the shards go; new ones are numbered on from those there.")],
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the game; may be repeated.")
-    ] = None,
-    games: Annotated[int, typer.Option(min=1, help="How many games to play.")] = 100,
-    network: Annotated[
-        str | None,
-        typer.Option(help="A saved or shipped network, or a size such as 6x64 for a fresh one; none: random games."),
-    ] = None,
-    evaluator: Annotated[str, typer.Option(help="Without a network: uniform, rollout, or rollout:N.")] = "rollout",
-    simulations: Annotated[int, typer.Option(min=1, help="Of a full search.")] = 200,
-    setting: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of SearchConfig; may be repeated.")
-    ] = None,
+    game: options.GameName,
+    folder: Annotated[Path, typer.Argument(help="The folder for the games. Existing games are kept.")],
+    param: options.Params = None,
+    games: Annotated[int, typer.Option(min=1, help="Number of games to play.")] = 100,
+    network: options.NetworkOrSize = None,
+    evaluator: options.Evaluator = "rollout",
+    simulations: Annotated[int, typer.Option(min=1, help="Number of simulations of a full search.")] = 200,
+    set_: options.SearchSettings = None,
     play: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of PlayConfig; may be repeated.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Set a field of PlayConfig. Repeatable.")
     ] = None,
-    parallel_games: Annotated[int, typer.Option(min=1, help="Games played at once.")] = 256,
-    threads: Annotated[int, typer.Option(min=1, help="Threads that search.")] = 1,
-    device: Annotated[str | None, typer.Option(help="cpu or cuda; default: what there is.")] = None,
-    cache: Annotated[int, typer.Option(min=0, help="Positions kept by a cache before the network; 0: none.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Games depend on it and their number alone.")] = 0,
-    games_per_shard: Annotated[int, typer.Option(min=1, help="Games in one file.")] = 256,
-    json: Annotated[bool, typer.Option("--json", help="For machines: the figures at the end.")] = False,
+    parallel_games: Annotated[int, typer.Option(min=1, help="Number of games played at once.")] = 256,
+    threads: Annotated[int, typer.Option(min=1, help="Number of search threads.")] = 1,
+    device: options.Device = None,
+    cache: Annotated[int, typer.Option(min=0, help="Size of the evaluation cache in positions; 0 disables it.")] = 0,
+    seed: options.Seed = 0,
+    games_per_shard: Annotated[int, typer.Option(min=1, help="Number of games per file.")] = 256,
+    json: options.AsJson = False,
 ) -> None:
-    """Play games against oneself and keep them.
+    """Generate self-play games and save them.
 
-    Finished games are safe: Ctrl-C, an error or a full disk lose only those in
-    play. Started again on the same folder, a run plays those first, and goes on
-    with the next. One process at a time plays into a folder.
+    Games are saved as they finish: Ctrl-C, an error or a full disk lose
+    unfinished games only. Run again with the same folder, the command plays
+    unfinished games first and then adds new ones. Only one process at a time
+    can write to a folder.
 
     \b
-    ramify selfplay hex games/ --set size=5 --games 20
-    ramify selfplay hex games/ --set size=7 --network hex-7
-    ramify selfplay connect_four games/ --network 4x32 --setting noise_fraction=0.25
-    ramify selfplay pyrat games/ --set preset=tiny --simulations 500
+    ramify selfplay hex games/ -p size=5 --games 20
+    ramify selfplay hex games/ -p size=7 --network hex-7
+    ramify selfplay connect_four games/ --network 4x32 -s noise_fraction=0.25
+    ramify selfplay pyrat games/ -p preset=tiny --simulations 500
     """
     from ramify.engine import SearchConfig
     from ramify.games import make
@@ -65,12 +60,13 @@ def selfplay(
     from ramify.selfplay.journal import held, recover_held
     from ramify.selfplay.run import games_to_play, refuse_other_game
 
+    params, settings = options.read_options(game, param, set_)
     with ExitStack() as stack:
         try:
-            made = make(game, **parse_settings(set_ or []))
+            made = make(game, **params)
             refuse_other_game(folder, made)
             chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
-            search = SearchConfig(**{"simulations": simulations, **parse_settings(setting or [])})
+            search = SearchConfig(**{"simulations": simulations, **settings})
             how = PlayConfig(**parse_settings(play or []))
             sure = stack.enter_context(held(folder, wait=1.0))
             recover_held(folder, sure)
@@ -96,7 +92,7 @@ def selfplay(
 def play_all(
     player: SelfPlay, folder: Path, games: int, games_per_shard: int, network: str | None, *, as_json: bool
 ) -> None:
-    """Play, and say what came of it; the folder is held."""
+    """Play the games and print a summary. The caller holds the folder's lock."""
     from ramify.selfplay.run import Shards, measure, run_held, warn_of_other_settings
 
     stopped = False
@@ -117,24 +113,22 @@ def play_all(
     report(figures, folder, as_json=as_json)
     if stopped:
         left = games - figures.games
-        on = f"the same command with --games {left} plays the other {left}" if left else "all games were played"
-        print(f"ramify: stopped after {figures.games} of {games} games, which are kept; {on}", file=sys.stderr)
+        on = f"run the same command with --games {left} to play the rest" if left else "no games are left to play"
+        print(f"ramify: stopped. {figures.games} of {games} games are saved; {on}.", file=sys.stderr)
         raise typer.Exit(130)
 
 
 def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int, **how: Any) -> tuple[Any, str | None]:
-    """The evaluator asked for, and the network's identity where there is one."""
-    from ramify.cli.analyze import read_evaluator
-
-    chosen: Any = read_evaluator(otherwise)
+    """The evaluator, and the network's identity if it is a network."""
+    chosen: Any = options.read_evaluator(otherwise)
     identity, device = None, how.get("device")
     if network is not None:
         from ramify.networks.devices import choose_device
 
-        choose_device(device)  # says so if it is not there
+        choose_device(device)  # raises if there is no such device
         chosen, identity = network_evaluator(game, network, **how)
     elif device not in (None, "cpu"):
-        raise ValueError(f"--device {device} is for networks: without --network, games are searched on the CPU")
+        raise ValueError(f"--device {device} needs --network: without one, the search runs on the CPU")
     if cache:
         from ramify.evaluators import Cached
 
@@ -143,27 +137,28 @@ def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int
 
 
 def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
-    """The evaluator of a saved or shipped network, or of a fresh one of a size such as 6x64, and its identity.
+    """The evaluator of a network, or of a new one of a size such as 6x64, and the network's identity.
 
-    ``how`` it is run: see ``ramify.evaluators.network_evaluator`` for what can be said of that.
+    ``how`` it is run: see ``ramify.evaluators.network_evaluator``.
     """
-    import ramify.networks as networks
-    from ramify.arena.network_files import network_file
-    from ramify.evaluators import network_evaluator as usual_evaluator
-    from ramify.networks.config import is_size
+    from ramify.arena.network_files import load_evaluator, network_file
 
-    file: Path | None = None
     try:
-        file = network_file(text)
+        network_file(text)
     except ValueError as error:
+        import ramify.networks as networks
+        from ramify.evaluators import network_evaluator as usual_evaluator
+        from ramify.networks.config import is_size
+
         if not is_size(text):
-            raise ValueError(f"{error}; a fresh one is written as its size, such as 6x64 or mlp:2x256") from None
-    module = networks.make(game, text) if file is None else networks.load(file, game)
-    return usual_evaluator(module, **how), networks.network_id(module)
+            raise ValueError(f"{error}; a new network is given by its size, such as 6x64 or mlp:2x256") from None
+        module = networks.make(game, text)
+        return usual_evaluator(module, **how), networks.network_id(module)
+    return load_evaluator(game, text, **how)
 
 
 def figures_table(progress: Progress, games: int | None = None) -> Table:
-    """The figures for people."""
+    """The statistics as a table."""
     from rich.table import Table
 
     table = Table(show_header=False, box=None, padding=(0, 2))
@@ -173,11 +168,11 @@ def figures_table(progress: Progress, games: int | None = None) -> Table:
         seconds = (games - progress.games) * progress.seconds / progress.games
         left = f"  about {seconds:,.0f} s left" if seconds >= 1 else ""
     rows = [
-        ("games", f"{progress.games}{of}  ({progress.games_per_s:.2f}/s, {progress.active} in play){left}"),
+        ("games", f"{progress.games}{of}  ({progress.games_per_s:.2f}/s, {progress.active} in progress){left}"),
         ("positions/s", f"{progress.positions_per_s:,.0f}"),
         ("evaluations/s", f"{progress.evaluations_per_s:,.0f}"),
-        ("mean batch", f"{progress.mean_batch:,.1f}"),
-        ("evaluator busy", f"{100 * progress.busy:.0f} %"),
+        ("mean batch size", f"{progress.mean_batch:,.1f}"),
+        ("evaluator utilization", f"{100 * progress.busy:.0f} %"),
         ("cache hits", "no cache" if progress.cache_hits is None else f"{100 * progress.cache_hits:.1f} %"),
         ("game length", f"{progress.mean_length:.1f} moves"),
         ("draws", f"{100 * progress.draws:.1f} %"),
@@ -189,7 +184,7 @@ def figures_table(progress: Progress, games: int | None = None) -> Table:
 
 
 def report(progress: Progress, folder: Path, *, as_json: bool) -> None:
-    """What a run did."""
+    """Print the statistics."""
     if as_json:
         rates = {name: getattr(progress, name) for name in ("positions_per_s", "evaluations_per_s", "games_per_s")}
         print_json({**asdict(progress), **rates, "folder": str(folder)})
@@ -197,4 +192,4 @@ def report(progress: Progress, folder: Path, *, as_json: bool) -> None:
     from ramify.cli.common import table_console
 
     table_console().print(figures_table(progress))
-    print(f"games are in {folder}")
+    print(f"Saved the games to {folder}.")

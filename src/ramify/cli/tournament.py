@@ -1,4 +1,4 @@
-"""``ramify tournament``: everybody against everybody, or one against all."""
+"""``ramify tournament``: a round robin, or a gauntlet of one player against all others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ramify.cli import arena
+from ramify.cli import arena, options
 from ramify.cli.common import fail
 
 if TYPE_CHECKING:
@@ -20,42 +20,46 @@ if TYPE_CHECKING:
 
 
 def tournament(
-    players: Annotated[list[str] | None, typer.Argument(help="Players, such as alphabeta:depth=3.")] = None,
-    game: arena.GameName = "hex",
-    set_: arena.Parameters = None,
-    games: Annotated[int, typer.Option(min=2, help="Of every two players; an even number.")] = 20,
-    gauntlet: Annotated[bool, typer.Option(help="Only the first player against the others.")] = False,
-    pool: Annotated[bool, typer.Option(help="With the reference players of this game.")] = False,
-    opening: arena.Opening = "random:2",
-    seed: arena.Seed = 0,
-    max_moves: arena.MaxMoves = None,
-    adjudicate_above: arena.AdjudicateAbove = None,
-    store: arena.StorePath = Path("ramify.db"),
-    concurrency: arena.Concurrency = 16,
-    workers: arena.Workers = 0,
-    replay: arena.Replay = False,
-    count_forfeits: arena.CountForfeits = False,
-    anchor: arena.Anchor = None,
-    json: arena.AsJson = False,
+    game: options.GameName,
+    players: Annotated[list[str] | None, typer.Argument(help="The players, such as alphabeta:depth=3.")] = None,
+    param: options.Params = None,
+    network: options.Network = None,
+    set_: options.SearchSettings = None,
+    games: Annotated[int, typer.Option(min=2, help="Number of games per pair of players; an even number.")] = 20,
+    gauntlet: Annotated[bool, typer.Option(help="Play the first player against each of the others only.")] = False,
+    pool: Annotated[bool, typer.Option(help="Add the reference players for this game.")] = False,
+    opening: options.Opening = "random:2",
+    seed: options.Seed = 0,
+    max_moves: options.MaxMoves = None,
+    adjudicate_above: options.AdjudicateAbove = None,
+    store: options.StorePath = Path("ramify.db"),
+    concurrency: options.Concurrency = 16,
+    workers: options.Workers = 0,
+    replay: options.Replay = False,
+    count_forfeits: options.CountForfeits = False,
+    anchor: options.Anchor = None,
+    json: options.AsJson = False,
 ) -> None:
-    """Play a tournament: a rating list with intervals, and a table of who beat whom.
+    """Play a tournament and print ratings with 95 % intervals and a cross table.
 
-    Games that are in the store are not played again: with one more player, only
-    its games are, and those that were forfeited; with --replay, all are. Ctrl-C
-    keeps the finished games; run the same command again to resume.
+    Games that are in the store already are not played again, unless a player
+    forfeited or --replay is given: adding a player plays its games only.
+    --network and --set are defaults for the players that search. Ctrl-C keeps
+    finished games; run the same command again to resume.
 
     \b
-    ramify tournament random search:simulations=50 search:simulations=200 --set size=5
-    ramify tournament search:network=net.safetensors --pool --gauntlet --anchor random
+    ramify tournament hex random search:simulations=50 search:simulations=200 -p size=5
+    ramify tournament hex search -p size=7 --network hex-7 --pool --gauntlet --anchor random
     """
     from ramify.arena import gauntlet as one_against_all
     from ramify.arena import reference_pool, round_robin
 
-    setup = arena.read_setup(game, set_, players or [], opening, seed, max_moves, adjudicate_above)
+    given = arena.GivenOptions(param, set_, network)
+    setup = arena.read_setup(game, given, players or [], opening, seed, max_moves, adjudicate_above)
     known = {config.identity: config for config in [*setup.players, *(reference_pool(setup.game) if pool else [])]}
     everybody = list(known.values())
     if len(everybody) < 2:
-        fail("a tournament needs two players at least; --pool adds reference players")
+        fail("a tournament needs at least two players; --pool adds reference players")
     pairings = one_against_all(everybody[0], everybody[1:]) if gauntlet else round_robin(everybody)
     labels = arena.different({config.identity: config.label for config in everybody})
     how = arena.How(store, concurrency, workers, replay, count_forfeits)
@@ -71,7 +75,7 @@ def play(
     *,
     as_json: bool,
 ) -> None:
-    """Play what is missing and print the standings."""
+    """Play the games that are not in the store and print the standings."""
     from ramify.arena import ParallelSettings, Tournament
 
     plan = Tournament(setup.game, tuple(pairings), games, setup.config)

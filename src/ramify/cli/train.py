@@ -1,17 +1,19 @@
-"""``ramify train``: self-play and training until a network is strong."""
+"""``ramify train``: train a network by self-play."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from ramify.base.imports import import_modules, imported
+from ramify.cli import options
 from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
 from ramify.cli.curves import sparkline
 
@@ -20,52 +22,51 @@ if TYPE_CHECKING:
 
     from ramify.training import Sink, Status, TrainConfig
 
-# What can go wrong with a run through no fault of this program: one line says it, no traceback.
+# Errors that are not bugs: they are reported in one line, without a traceback.
 PROBLEMS = (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError)
 STOPPED, TERMINATED = 130, 143  # exit codes, as shells give them: 128 and the number of the signal
-CURVES = {  # figures of iterations that people look at first
+CURVES = {  # the metrics of iterations to show
     "new_policy": "policy loss on new positions",
     "new_value": "value loss on new positions",
-    "new_top1": "best action guessed",
-    "new_explained_variance": "value explained",
+    "new_top1": "policy accuracy",
+    "new_explained_variance": "explained variance of the value",
     "game_length": "game length",
 }
 
 
 def train(
     name: Annotated[
-        str | None, typer.Argument(help="A preset, a game, openspiel:NAME, or a YAML file; none: list the presets.")
+        str | None, typer.Argument(help="A preset, a game, openspiel:NAME or a YAML file. Default: list the presets.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KEY=VALUE...", help="Settings to change, such as loop.iterations=5; --show lists all."),
+        typer.Argument(metavar="KEY=VALUE...", help="Override settings, such as loop.iterations=5. --show lists all."),
     ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="KEY=VALUE", help="A parameter of the game; may be repeated."),
-    ] = None,
+    param: options.Params = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the run is kept; default: runs/NAME. An unfinished one goes on.")
+        Path | None, typer.Option(help="The folder of the run. Default: runs/NAME. An unfinished run is resumed.")
     ] = None,
-    store: Annotated[Path | None, typer.Option(help="Also write figures to this store, such as ramify.db.")] = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard's files.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Only print all settings, as YAML.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="For machines: the last figures.")] = False,
+    store: Annotated[Path | None, typer.Option(help="Also write metrics to this store, such as ramify.db.")] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard event files.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print all settings as YAML and exit.")] = False,
+    json: options.AsJson = False,
 ) -> None:
-    """Train a network from self-play.
+    """Train a network by self-play.
 
-    Ctrl-C or SIGTERM stops a run with everything kept; the same command goes on with it.
-    A GPU is used where there is one, and then games are played meanwhile.
-    A game that has no preset is trained with settings that fit its size.
+    Ctrl-C or SIGTERM stops the run and saves its state; run the same command
+    again to resume. If there is a GPU it is used, and self-play then runs in
+    parallel with training. A game that has no preset is trained with settings
+    that fit its size.
 
     \b
-    ramify train                                     # presets
+    ramify train                                     # list the presets
     ramify train tictactoe                           # half a minute on two cores
-    ramify train hex-5                               # minutes
+    ramify train hex-5                               # minutes on two cores
     ramify train hex -p size=6                       # any game, with its parameters
     ramify train openspiel:breakthrough -p rows=5 -p columns=5
     ramify train hex-5 loop.iterations=5 network=2x16
     ramify train mine.yaml --folder runs/first --store ramify.db
+    ramify train my_game --import my_game.py         # a game of your own
     """
     if name is None:
         return list_presets(as_json=json)
@@ -73,14 +74,18 @@ def train(
     try:
         from ramify.training import as_yaml, load_config
 
+        place = folder or run_folder(name, params)
+        imports = import_remembered(place)
         changes = {f"params.{key}": value for key, value in params.items()} | parse_settings(settings or [])
         config = load_config(name, changes)
+        if imports:
+            config = config.replace(imports=list(dict.fromkeys([*config.imports, *imports])))
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
     if show:
         print(as_yaml(config), end="")
         return None
-    run(config, folder or run_folder(name, params), store=store, tensorboard=tensorboard, as_json=json)
+    run(config, place, store=store, tensorboard=tensorboard, as_json=json)
     return None
 
 
@@ -92,8 +97,19 @@ def run_folder(name: str, params: dict[str, Any]) -> Path:
     return Path("runs") / re.sub(r"[^\w.=,-]", "-", "-".join(words))
 
 
+def import_remembered(folder: Path) -> list[str]:
+    """Everything that ``--import`` named, now or when the run in the folder was started; what can be found of the
+    latter is imported."""
+    from ramify.training.claims import remembered_imports
+
+    for name in remembered_imports(folder):
+        with suppress(ImportError):  # the game may be known all the same; if not, that is the error to report
+            import_modules([name])
+    return list(imported())
+
+
 def list_presets(*, as_json: bool) -> None:
-    """What can be trained by name."""
+    """Print the presets."""
     try:
         from ramify.training.presets import preset_texts
     except ImportError as error:
@@ -109,7 +125,7 @@ def list_presets(*, as_json: bool) -> None:
 
 
 def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: bool, as_json: bool) -> None:
-    """Train, and say what came of it."""
+    """Train and print a summary."""
     from ramify.training import read_metrics
     from ramify.training.processes import Terminated
 
@@ -123,17 +139,17 @@ def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: b
     if as_json:
         print_json({"folder": str(folder), "network": str(network), **(figures or [{}])[-1]})
     else:
-        print(f"trained; the network is {network}")
+        print(f"Training finished. Network: {network}")
 
 
 def end_stopped(folder: Path, code: int = STOPPED) -> NoReturn:
     """End the command after Ctrl-C or SIGTERM."""
-    print(f"stopped; the same command goes on with the run in {folder}", file=sys.stderr)
+    print(f"Stopped. Run the same command again to resume the run in {folder}.", file=sys.stderr)
     raise typer.Exit(code) from None
 
 
 def trained_network(config: TrainConfig, folder: Path, store: Path | None, tensorboard: bool, *, quiet: bool) -> Path:
-    """Train; the last network. What is refused is refused before anything is written."""
+    """Train; returns the last network. Errors in the settings are raised before anything is written."""
     from ramify.training import network_file
     from ramify.training import tensorboard as make_tensorboard
     from ramify.training.folder import held
@@ -156,7 +172,7 @@ def trained_network(config: TrainConfig, folder: Path, store: Path | None, tenso
 
 
 class RunInStore:
-    """A sink that keeps a run's figures and networks in a store, and how it has ended."""
+    """A sink that writes a run's metrics, networks and status to a store."""
 
     def __init__(self, store: Any, config: TrainConfig, folder: Path) -> None:
         from ramify.training.run import origin
@@ -184,14 +200,14 @@ class RunInStore:
 
 
 def watcher(stack: ExitStack, folder: Path, *, quiet: bool) -> Callable[[Status], None]:
-    """What shows how a run goes on: a panel, or lines where nobody watches a terminal."""
+    """The progress display: a panel on a terminal, otherwise one line per iteration."""
     if not watched(quiet):
         return Lines(quiet)
     return Panel(stack, partial(picture, folder=folder))
 
 
 class Lines:
-    """A line for every iteration."""
+    """One line per iteration."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
@@ -209,7 +225,7 @@ class Lines:
 
 
 def picture(status: Status, folder: Path) -> RenderableType:
-    """The panel: how far, how fast, and the curves."""
+    """The panel: progress, speed and curves."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.progress_bar import ProgressBar

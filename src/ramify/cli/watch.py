@@ -1,22 +1,25 @@
-"""``ramify watch``: two search players with different budgets play a game against each other, on the terminal."""
+"""``ramify watch``: two players play a game against each other on the terminal."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ramify.cli import options
+from ramify.cli.arena import MISTAKES, read_players
 from ramify.cli.boards import STYLES, board_text
-from ramify.cli.common import columns, cut, cut_note, fail, parse_settings, print_position
+from ramify.cli.common import columns, cut, cut_note, fail, print_position
 from ramify.cli.curves import COLUMNS
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
     from rich.text import Text
 
+    from ramify.arena import PlayerConfig, SearchPlayerConfig
     from ramify.games import Game, State
 
 NAMES = ("red", "blue")
@@ -32,25 +35,25 @@ BELOW = 4  # lines that they take below it, with the latest choice
 
 @dataclass(frozen=True)
 class Choice:
-    """What a player decided, what the action is called, and the reward the player still expects."""
+    """What a player decided, what the action is called, and the reward the player still expects (None: unknown)."""
 
     player: int
     action: int
     name: str
-    value: float
+    value: float | None
     kept: int  # visits that the player's graph had before it searched
 
 
 class Player:
-    """Searches with random games as its only knowledge, and keeps its graph from turn to turn."""
+    """A player that searches and keeps its graph from turn to turn."""
 
-    def __init__(self, game: Game, number: int, simulations: int, seed: int) -> None:
-        from ramify.engine import SearchConfig, Searcher
-        from ramify.evaluators import Rollout
+    def __init__(self, game: Game, number: int, config: SearchPlayerConfig, seed: int) -> None:
+        from ramify.engine import Searcher
 
         self.number = number
-        self.simulations = simulations
-        self.searcher = Searcher(game, Rollout(), SearchConfig(simulations=simulations, graph=True), seed=seed)
+        self.label = config.label
+        search = config.search_config().replace(graph=True)
+        self.searcher = Searcher(game, config.open_evaluator(game), search, seed=seed)
         self.searched = False
 
     def choose(self, state: State) -> Choice:
@@ -69,11 +72,49 @@ class Player:
         if self.searched:
             self.searcher.advance(*actions)
 
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class AnyPlayer:
+    """A player of any other kind, such as alphabeta or a program that speaks UCI."""
+
+    def __init__(self, game: Game, number: int, config: PlayerConfig, seed: int) -> None:
+        self.number, self.label, self.seed, self.turns = number, config.label, seed, 0
+        self.player: Any = config.open(game)
+
+    def choose(self, state: State) -> Choice:
+        """The action to play now."""
+        from ramify.arena import Turn
+
+        turn = Turn(state.copy(), self.number, self.seed + self.turns, self.turns)
+        value = None
+        if hasattr(self.player, "consider"):
+            (found,) = self.player.consider([turn])
+            action, value = found.action, found.value
+        else:
+            (action,) = self.player.choose([turn])
+        return Choice(self.number, action, state.action_name(action, self.number), value, 0)
+
+    def follow(self, *_: int) -> None:
+        """This was played."""
+        self.turns += 1
+
+    def close(self) -> None:
+        self.player.close()
+
+
+def open_player(game: Game, number: int, config: PlayerConfig, seed: int) -> Player | AnyPlayer:
+    """The player to watch."""
+    from ramify.arena import SearchPlayerConfig
+
+    return (Player if isinstance(config, SearchPlayerConfig) else AnyPlayer)(game, number, config, seed)  # type: ignore[arg-type]
+
 
 Show = Callable[["State", "State", list[Choice]], None]
 
 
-def play(state: State, players: Sequence[Player], show: Show) -> int:
+def play(state: State, players: Sequence[Player | AnyPlayer], show: Show) -> int:
     """Play the game to its end, in place, and return the number of turns.
 
     After every turn ``show`` is called with the position before it, the position after it, and all choices so far.
@@ -92,42 +133,51 @@ def play(state: State, players: Sequence[Player], show: Show) -> int:
 
 
 def watch(
-    game: Annotated[str, typer.Argument(help="The game: one that 'ramify games' lists, or openspiel:NAME.")] = "hex",
-    settings: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of the game.")
-    ] = None,
-    red: Annotated[int, typer.Option(min=1, help="Simulations per action of the first player.")] = 4_000,
-    blue: Annotated[int, typer.Option(min=1, help="Simulations per action of the second player.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed. The same seed shows the same game.")] = 0,
+    game: options.GameName = "hex",
+    first: Annotated[
+        str, typer.Argument(help="The first player, such as alphabeta:depth=3 or search:simulations=200.")
+    ] = "search:simulations=4000",
+    second: Annotated[str, typer.Argument(help="The second player.")] = "search:simulations=20000",
+    param: options.Params = None,
+    network: options.Network = None,
+    set_: options.SearchSettings = None,
+    seed: options.Seed = 0,
     pause: Annotated[float, typer.Option(min=0, help="Minimum time per turn on a terminal, in seconds.")] = 0.3,
 ) -> None:
-    """Watch two search players play a game against each other.
+    """Watch two players play a game against each other.
 
-    The last move is marked on the board. The players differ in the number of
-    simulations they may use for each action.
+    Players that search keep their search graph from turn to turn. --network
+    and --set are defaults for them. The same seed shows the same game.
 
     \b
-    ramify watch hex size=7
-    ramify watch connect_four --red 500 --blue 5000 --pause 1
+    ramify watch hex -p size=7
+    ramify watch hex search:simulations=50 alphabeta:depth=3 -p size=7 --network hex-7
+    ramify watch connect_four search:simulations=500 search:simulations=5000 --pause 1
     """
     from rich.console import Console
 
     from ramify.games import make
 
+    params, settings = options.read_options(game, param, set_)
+    players: list[Player | AnyPlayer] = []
     try:
-        state = make(game, **parse_settings(settings or [])).initial_state(seed)
-    except (ValueError, ImportError) as error:
+        state = make(game, **params).initial_state(seed)
+        for number, config in enumerate(read_players([first, second], network, settings)):
+            players.append(open_player(state.game, number, config, 2 * seed + number))
+        console = Console(highlight=False)
+        follow = watch_live if console.is_terminal else watch_plain
+        started = time.perf_counter()
+        turns = follow(console, state, players, pause)
+    except MISTAKES as error:
         fail(error)
-    console = Console(highlight=False)
-    players = [Player(state.game, number, budget, 2 * seed + number) for number, budget in enumerate((red, blue))]
-    follow = watch_live if console.is_terminal else watch_plain
-    started = time.perf_counter()
-    turns = follow(console, state, players, pause)
+    finally:
+        for player in players:
+            player.close()
     ending = summary(str(state.game), state.returns.tolist(), sides(state.game))
     console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
 
 
-def watch_live(console: Console, state: State, players: Sequence[Player], pause: float) -> int:
+def watch_live(console: Console, state: State, players: Sequence[Player | AnyPlayer], pause: float) -> int:
     """Redraw the position after every turn, with the players' expectations beside or below it."""
     from rich.live import Live
 
@@ -144,7 +194,7 @@ def watch_live(console: Console, state: State, players: Sequence[Player], pause:
         return play(state, players, show)
 
 
-def watch_plain(console: Console, state: State, players: Sequence[Player], _: float) -> int:
+def watch_plain(console: Console, state: State, players: Sequence[Player | AnyPlayer], _: float) -> int:
     """For files and pipes: who plays, one line per choice, and the position at the end."""
     shown, last = 0, None
     for player in players:
@@ -166,17 +216,21 @@ def sides(game: Game) -> tuple[str, str]:
     return SIDES.get(game.name, ("player 0", "player 1"))
 
 
-def introduction(player: Player, game: Game) -> Text:
-    """The colour of a player, what the game calls it, and its simulations per action."""
+def introduction(player: Player | AnyPlayer, game: Game) -> Text:
+    """The player's colour, side and text."""
     from rich.text import Text
 
     text = Text(NAMES[player.number], STYLES[player.number])
-    who = f" is {sides(game)[player.number]}: {player.simulations:,} simulations per action"
+    who = f" is {sides(game)[player.number]}: {player.label}"
     return text.append(who, "default")
 
 
 def screen(
-    state: State, before: State | None, players: Sequence[Player], choices: list[Choice], size: tuple[int, int]
+    state: State,
+    before: State | None,
+    players: Sequence[Player | AnyPlayer],
+    choices: list[Choice],
+    size: tuple[int, int],
 ) -> Group:
     """The position, the players beside it (below it where the terminal is too narrow), and the latest choice."""
     from rich.console import Group
@@ -187,7 +241,10 @@ def screen(
     board.rstrip()
     latest = caption(choices[-1]) if choices else Text()
     rows = [
-        (introduction(player, state.game), chances([c.value for c in choices if c.player == player.number]))
+        (
+            introduction(player, state.game),
+            chances([c.value for c in choices if c.player == player.number and c.value is not None]),
+        )
         for player in players
     ]
     if columns(board) + 4 + BESIDE > size[0]:
@@ -216,7 +273,8 @@ def caption(choice: Choice) -> Text:
     from rich.text import Text
 
     text = Text(NAMES[choice.player], STYLES[choice.player])
-    return text.append(f" plays {choice.name} (expects {choice.value:+.2f}, {choice.kept:,} visits kept)", "default")
+    expected = "" if choice.value is None else f" (expects {choice.value:+.2f}, {choice.kept:,} visits kept)"
+    return text.append(f" plays {choice.name}{expected}", "default")
 
 
 def summary(game: str, returns: Sequence[float], sides: Sequence[str]) -> Text:

@@ -121,6 +121,12 @@ class Onnx(Submitting):
                     self._models[shape], self._sessions[shape] = content, session
             return self._sessions[shape]
 
+    @property
+    def shape(self) -> tuple[Shape, Any]:
+        """Of a model from a file: the observations it takes, and the number of actions (a text where it is open)."""
+        ((observations, session),) = self._sessions.items()
+        return observations, session.get_outputs()[0].shape[-1]
+
     def submit(self, batch: Batch) -> Pending:
         session = self.session(batch.observations.shape[1:])
         sizes = self.buckets or ((CALL_ROWS,) if self._on_cpu else None)

@@ -92,7 +92,10 @@ def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
         return _families[prefix](rest, params)
     hint = did_you_mean(name, list_games(), after=" ")
     others = ", ".join(f"{family}:NAME" for family in families())
-    raise ValueError(f"no game named {name!r}; {hint}known games: {', '.join(list_games())}, {others}")
+    raise ValueError(
+        f"no game named {name!r}; {hint}known games: {', '.join(list_games())}, {others}; "
+        "for a game of your own, import the module that registers it (--import MODULE on the command line)"
+    )
 
 
 def _preset(game: str, preset: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.arena.network_files import network_file
+from ramify.arena.network_files import network_file, open_onnx
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.evaluators import Rollout
 from ramify.games import Game, State, make
@@ -19,7 +19,8 @@ ROLLOUTS = 1  # random games behind a value where there is no network
 
 
 class SimpleModelInference:
-    """A model of Hex: a file of ``ramify.networks.save``, the name of a shipped one, a torch module or an evaluator."""
+    """A model of Hex: a network as ``--network`` takes it (a file, the folder of a run, the name of a shipped one), a
+    torch module or an evaluator."""
 
     def __init__(self, model: Any, device: str | None = None) -> None:
         self.evaluator: Evaluator | NativeEvaluator = _evaluator_of(model, device)
@@ -51,29 +52,36 @@ def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator
 
         return Network(model, device)
     raise TypeError(
-        f"a model is a file of ramify.networks.save, the name of a shipped network, a torch module or an evaluator, "
+        f"a model is a network's file, the name of a shipped network, a torch module or an evaluator, "
         f"not {type(model).__name__}"
     )
 
 
 def _from_file(name: str | os.PathLike[str], game: Game | None, device: str | None) -> Evaluator:
+    path = network_file(os.fspath(name))
+    if path.suffix == ".onnx":
+        from ramify.evaluators import Onnx
+
+        model: Evaluator = Onnx(path) if game is None else open_onnx(game, path, device=device)
+        return model
     from ramify.evaluators import Network
     from ramify.networks import load
 
-    return Network(load(network_file(os.fspath(name)), game), device)
+    return Network(load(path, game), device)
 
 
 def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | NativeEvaluator, str]:
     """What to search this game with, and what to call it.
 
-    ``network`` is a file of ``ramify.networks.save``, the name of a shipped network, or ``rollout``. Without it: the
-    shipped network for this game where there is one (and torch to run it), else random games.
+    ``network`` is a ``.safetensors`` or ``.onnx`` file, the folder of a training run or a checkpoint, the name of a
+    shipped network, or ``rollout``. Without it: the shipped network for this game where there is one (and torch to run
+    it), else random games.
     """
     rollouts = Rollout(ROLLOUTS), "random games"
     if network == "rollout" or (network is None and find_spec("torch") is None):
         return rollouts
     if network is not None:
-        return _from_file(network, game, None), Path(network).stem
+        return _from_file(network, game, None), Path(network).resolve().stem
     from ramify.networks.pretrained import for_game
 
     found = for_game(game)

@@ -112,12 +112,22 @@ def known_config(folder: Path) -> TrainConfig | None:
     return load_config(folder / CONFIG) if (folder / CONFIG).exists() else None
 
 
+def remembered_imports(folder: Path) -> tuple[str, ...]:
+    """The modules that the run in a folder imports, so that resuming it need not name them again; () if none is there.
+
+    They are read before any setting is checked: settings may depend on the game that they register.
+    """
+    marker = read_marker(folder)
+    names = marker["config"].get("imports", ()) if marker is not None else ()
+    return tuple(name for name in names if isinstance(name, str))
+
+
 def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
     """Raise a ValueError if the folder has a run that was told something else; only looks."""
     known = known_config(folder)
     if known is None or (read_marker(folder) is not None and not has_work(folder)):
         return
-    groups = [name for name in TrainConfig.model_fields if name != "loop"]
+    groups = [name for name in TrainConfig.model_fields if name not in ("loop", "imports")]
     differing = [name for name in groups if getattr(known, name) != getattr(config, name)]
     differing += [f"loop.{name}" for name in COUNTED if getattr(known.loop, name) != getattr(config.loop, name)]
     if differing:

@@ -7,9 +7,11 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from ramify.base.imports import import_modules
 from ramify.base.settings import Settings
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import Method
+from ramify.games import Game, list_games, make
 from ramify.networks import config_of
 from ramify.selfplay.config import PlayConfig
 
@@ -144,6 +146,7 @@ class TrainConfig(Settings):
 
     game: str = Field(description="a name of rf.list_games()")
     params: dict[str, Any] = Field(default_factory=dict, description="the game's parameters")
+    imports: tuple[str, ...] = Field((), description="modules or Python files to import first: they register the game")
     network: str | dict[str, Any] = Field("4x32", description="a size such as 6x64, or settings of a network")
     start: str | None = Field(None, description="a saved network to start from, of this game and any size it serves")
     seed: int = Field(0, ge=0, lt=2**63, description="of weights, games and batches")
@@ -155,6 +158,18 @@ class TrainConfig(Settings):
     optimizer: OptimizerConfig = Field(default_factory=OptimizerConfig, description="how weights change")
     losses: LossConfig = Field(default_factory=LossConfig, description="what counts how much")
     loop: LoopConfig = Field(default_factory=LoopConfig, description="how long, how many, and with what")
+
+    def make_game(self) -> Game:
+        """The game of the run, after its ``imports``: in every process that needs it."""
+        problem: ImportError | None = None
+        for name in self.imports:
+            try:
+                import_modules([name])
+            except ImportError as error:  # it may have been imported from where it is now
+                problem = problem or error
+        if problem is not None and self.game not in list_games():
+            raise problem
+        return make(self.game, **self.params)
 
     @field_validator("network", mode="before")
     @classmethod

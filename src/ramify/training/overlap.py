@@ -21,7 +21,6 @@ from typing import Any
 
 import torch
 
-from ramify.games import make as make_game
 from ramify.networks import load, network_id
 from ramify.selfplay.records import read_shards
 from ramify.selfplay.run import Progress, first_game
@@ -73,7 +72,7 @@ def play_worker(config: TrainConfig, folder: Path, device: str, first: int, pipe
 def _play_on(
     config: TrainConfig, folder: Path, device: torch.device, first: int, pipe: Connection, stop: threading.Event
 ) -> None:
-    game = make_game(config.game, **config.params)
+    game = config.make_game()
     newest = checkpoints(folder / "checkpoints")[-1]
     module = load(network_file(newest), game)
     evaluator = make_evaluator(config, module, device)
@@ -131,7 +130,7 @@ def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> Sha
     games = next((games for _, games in read_shards([path])), None)
     if games is None:
         return None
-    game = make_game(config.game, **config.params)
+    game = config.make_game()
     return make_samples(game, games, config.search, config.targets, players, owners), game_figures(games)
 
 

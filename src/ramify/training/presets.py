@@ -12,12 +12,13 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ramify.base.deprecation import warn_renamed
 from ramify.base.hints import did_you_mean
 from ramify.base.settings import SettingsError
 from ramify.games.registry import families, list_games, make
 from ramify.games.registry import presets as parameter_sets
 from ramify.networks import config_of
-from ramify.training.config import TrainConfig
+from ramify.training.config import LoopConfig, TrainConfig
 from ramify.training.fitting import fitted_settings
 
 
@@ -86,8 +87,16 @@ def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) 
 
     Settings of a game fit its size, which may depend on its parameters: ``load_config("hex", {"params.size": 6})``.
     """
-    changes = overrides or {}
+    changes = current_names(overrides or {})
     return TrainConfig(**overridden(read_settings(source, changes), changes))
+
+
+def current_names(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Overrides with settings that were renamed under their new names: a preset may set those already."""
+    groups = {f"{LoopConfig.what}.{old}": f"{LoopConfig.what}.{new}" for old, new in LoopConfig.renamed.items()}
+    for old in groups.keys() & overrides.keys():
+        warn_renamed(old, groups[old])
+    return {groups.get(name, name): value for name, value in overrides.items()}
 
 
 def read_settings(source: str | Path, overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,6 +186,6 @@ def is_written_by_us(content: bytes) -> bool:
         data = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return False
-    if not isinstance(data, dict) or not TrainConfig.model_fields.keys() <= data.keys():
+    if not isinstance(data, dict) or not TrainConfig.model_fields.keys() - {"imports"} <= data.keys():
         return False
     return bool(yaml.safe_dump(data, sort_keys=False) == text)

@@ -72,7 +72,7 @@ class Training:
         self.config, self.folder = config, folder
         self._show: Show | None = None
         self.device = choose_device(config.loop.device)
-        self.game = make_game(config.game, **config.params)
+        self.game = config.make_game()
         module = start_network(config, self.game)
         self.players = 2 if module.config.per_player else 1
         self.owners = "ownership" in module.config.heads

@@ -1,0 +1,156 @@
+"""The options and arguments that commands share, each declared once, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli.common import fail, parse_settings, print_warning
+
+if TYPE_CHECKING:
+    from ramify.engine import NativeEvaluator
+    from ramify.games import Game
+
+Words = list[str] | None
+
+GameName = Annotated[str, typer.Argument(help="The game: a name from 'ramify games', or openspiel:NAME.")]
+OptionalGameName = Annotated[
+    str | None, typer.Argument(help="The game: a name from 'ramify games', or openspiel:NAME.", show_default="hex")
+]
+Params = Annotated[
+    Words, typer.Option("--param", "-p", metavar="KEY=VALUE", help="Set a parameter of the game. Repeatable.")
+]
+SearchSettings = Annotated[
+    Words, typer.Option("--set", "-s", metavar="KEY=VALUE", help="Set a field of SearchConfig. Repeatable.")
+]
+Network = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NETWORK",
+        help="The network: a .safetensors or .onnx file, the folder of a training run or checkpoint, or a shipped "
+        "network such as hex-7.",
+    ),
+]
+NetworkOrSize = Annotated[
+    str | None,
+    typer.Option(metavar="NETWORK", help="A network as for 'ramify analyze', or a size such as 6x64 for a new one."),
+]
+Evaluator = Annotated[
+    str, typer.Option(metavar="NAME", help="The evaluator without a network: uniform, rollout, or rollout:N.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="The random seed.")]
+Device = Annotated[
+    str | None, typer.Option(help="Where the network runs: cpu or cuda. Default: cuda if there is a GPU.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+StateText = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The position: its short form (such as a FEN), or JSON fields {...}.")
+]
+Actions = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES", help="Actions to play first, by name or #NUMBER; two per turn if both players act at once."
+    ),
+]
+
+# Of the arena.
+Opening = Annotated[
+    str, typer.Option(help="Openings: none, random:K, every:K (K turns), or a file with one opening per line.")
+]
+MaxMoves = Annotated[int | None, typer.Option(min=1, help="Score a game as a draw after this many turns.")]
+AdjudicateAbove = Annotated[
+    float | None, typer.Option(help="End a game once both players' values exceed this and agree for 4 turns.")
+]
+StorePath = Annotated[Path, typer.Option("--store", help="The database file for the games.")]
+Concurrency = Annotated[int, typer.Option(min=1, help="Number of games played at once in each process.")]
+Workers = Annotated[int, typer.Option(min=0, help="Number of worker processes; 0 plays in this process.")]
+Anchor = Annotated[str | None, typer.Option(help="The player whose rating is fixed at 0, by its text or identity.")]
+Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, even those in the store.")]
+CountForfeits = Annotated[
+    bool, typer.Option("--count-forfeits", help="Count forfeited games as losses instead of leaving them out.")
+]
+
+
+def read_options(game: str, params: Words, settings: Words) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters of the game and settings of the search, each under the right option.
+
+    A parameter given to ``--set`` was right in earlier versions: it is used, with a warning. A setting given to
+    ``--param`` ends the command.
+    """
+    given, changes = parse_settings(params or []), parse_settings(settings or [])
+    if not given and not changes:
+        return {}, {}
+    fields, known = search_fields(), parameter_names(game)
+    texts = {word.partition("=")[0]: word for word in [*(params or []), *(settings or [])]}
+    for key in [key for key in changes if key not in fields and key in known]:
+        print_warning(f"{key} is a parameter of {game}: use -p {texts[key]}")
+        given.setdefault(key, changes.pop(key))
+    for key in given:
+        if key in fields and known and key not in known:
+            fail(f"{key} is a setting of the search: use -s {texts[key]}")
+    return given, changes
+
+
+def search_fields() -> frozenset[str]:
+    from ramify.engine import SearchConfig
+
+    return frozenset(SearchConfig.model_fields)
+
+
+def parameter_names(game: str) -> frozenset[str]:
+    """The parameters of a game, as far as that can be told without any."""
+    from ramify import _core
+    from ramify.games import make, presets
+
+    if game in _core.game_names():
+        names = [name for name, _, _ in _core.game_params(game)]
+        return frozenset([*names, *(["preset"] if presets(game) else [])])
+    with suppress(Exception):  # a game of the user's own: make() says what is wrong, to whoever needs the game
+        return frozenset(make(game).params)
+    return frozenset()
+
+
+def read_evaluator(text: str) -> NativeEvaluator:
+    """The evaluator named uniform, rollout or rollout:N."""
+    from ramify.evaluators import Rollout, Uniform
+
+    name, separator, count = text.partition(":")
+    if text == "uniform":
+        return Uniform()
+    if name != "rollout" or (separator and not (count.isdecimal() and int(count) > 0)):
+        fail(f"the evaluator must be uniform, rollout or rollout:N, not {text!r}")
+    return Rollout(int(count) if separator else 1)
+
+
+def choose_evaluator(game: Game, network: str | None, evaluator: str) -> Any:
+    """The network if one is given, otherwise the evaluator; a ValueError if both are."""
+    chosen = read_evaluator(evaluator)
+    if network is None:
+        return chosen
+    if evaluator != "rollout":
+        raise ValueError("give --network or --evaluator, not both")
+    from ramify.hex import evaluator_for  # it runs a network of any game as it is, which starts at once
+
+    return evaluator_for(game, network)[0]
+
+
+def with_defaults(players: Sequence[str], network: str | None, settings: dict[str, Any]) -> list[Any]:
+    """Players as typed. Those that search, or play a network, get what they do not say themselves."""
+    from ramify.arena import player_config
+    from ramify.arena.text import parse_player
+    from ramify.engine import SearchConfig
+
+    SearchConfig(**settings)  # raises on a wrong one, also where no player searches
+    found = []
+    for text in players:
+        kind, own = parse_player(text)
+        if kind == "search":
+            own = {**settings, **own}
+        if kind in ("search", "network") and network is not None and not {"network", "evaluator"} & own.keys():
+            own["network"] = network
+        found.append(player_config(kind, **own))
+    return found
