@@ -1,4 +1,4 @@
-"""Seeds: one rule for everything that takes one."""
+"""Validation of seeds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ramify._core import InvalidInput
 
 
 def checked_seed(seed: Any, otherwise: str = "") -> int:
-    """A seed as an int, as the compiled core takes it; ``otherwise`` names what else could have been given."""
+    """Validate a seed and return it as an int; ``otherwise`` names alternatives for the error message."""
     try:
         number = -1 if isinstance(seed, bool) else operator.index(seed)
     except TypeError:
