@@ -280,9 +280,9 @@ def test_methods_that_are_not_there_say_so() -> None:
         result.action(method="nsah")
     for selection in ("puct", "gumbel"):
         plain = rf.search(matrix(PENNIES), simulations=20, selection=selection)
-        with pytest.raises(ValueError, match=r'policy "average" needs selection="regret" or "exp3"'):
+        with pytest.raises(ValueError, match=r'"average" needs .* selection="regret" or "exp3"'):
             plain.policy(0, "average")
-    with pytest.raises(ValueError, match="both players act here: say which player"):
+    with pytest.raises(ValueError, match="both players act here"):
         result.policy()
     with pytest.raises(ValueError, match="player 1 does not act here"):
         rf.search(tictactoe(), simulations=5).policy(1)
