@@ -23,7 +23,7 @@ std::size_t AnyGame::observation_size() const {
 
 Joint AnyState::checked(std::span<const Action> given) const {
   const Acting now = acting();
-  if (now == kOver) throw IllegalAction("the game is over; no action can be applied to\n" + text());
+  if (now == kOver) throw IllegalAction("the game is over, so no action is legal in\n" + text());
   const std::size_t wanted = now == kBoth ? 2 : 1;
   if (given.size() != wanted)
     throw IllegalAction(std::string(wanted == 2 ? "both players act" : "one player acts") + " here, so apply takes " +
@@ -53,7 +53,7 @@ Action AnyState::action(int player, const std::string& name) const {
   const std::vector<Action> legal = actions(player);
   for (Action action : legal)
     if (action_name(player, action) == name) return action;
-  throw IllegalAction("'" + name + "' names no legal action of player " + std::to_string(player) +
+  throw IllegalAction("'" + name + "' is not the name of a legal action of player " + std::to_string(player) +
                       " (legal: " + joined(legal, *this, player) + ") in\n" + text());
 }
 
