@@ -223,7 +223,7 @@ def test_the_nearest_limit_says_how_far_it_is() -> None:
         (["openspiel:nothing"], ["nothing"]),
         (["hex", "--set", "sise=5"], ["'sise'", "did you mean 'size'?"]),
         (["hex", "--set", "size"], ["key=value", "'size'"]),
-        (["tictactoe", "--actions", "a1 a1"], ["'a1' names no legal action of player 1", "b1"]),
+        (["tictactoe", "--actions", "a1 a1"], ["'a1' is not the name of a legal action of player 1", "b1"]),
         (["tictactoe", "--actions", "#9"], ["action 9", "not legal"]),
         (["tictactoe", "--actions", "a1 a2 b1 b2 c1"], ["the game is over"]),
         (["tictactoe", "--actions", "a1 a2 b1 b2 c1 c2"], ["the game is over before 'c2'"]),

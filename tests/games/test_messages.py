@@ -54,9 +54,11 @@ def test_numbers_of_any_length_are_refused():
         rf.make("hex", size=10**21)
     with pytest.raises(rf.InvalidInput, match="a value of type int does not fit 64 bits"):
         rf.make("hex", size=10**5000)
-    with pytest.raises(rf.IllegalAction, match="an action is a whole number from 0 to 120, not a value of type int"):
+    with pytest.raises(
+        rf.IllegalAction, match="an action must be a whole number from 0 to 120, not a value of type int"
+    ):
         rf.make("hex").initial_state().apply(10**5000)
-    with pytest.raises(rf.IllegalAction, match="an action is a whole number from 0 to 120, not 1099511627776"):
+    with pytest.raises(rf.IllegalAction, match="an action must be a whole number from 0 to 120, not 1099511627776"):
         rf.make("hex").initial_state().apply(2**40)
 
 

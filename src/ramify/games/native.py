@@ -1,4 +1,4 @@
-"""What native games get from Python: pictures, extra attributes, pickling."""
+"""Python support of native games: pictures, extra attributes, pickling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _attributes: dict[tuple[str, str], Callable[[_core.State], Any]] = {}
 
 
 def state_attribute(game: str, name: str) -> Callable[[Callable[[_core.State], Any]], Callable[[_core.State], Any]]:
-    """Decorator: ``state.NAME`` of a native game is computed by this function."""
+    """Decorator that defines the attribute ``state.NAME`` of a native game."""
 
     def add(function: Callable[[_core.State], Any]) -> Callable[[_core.State], Any]:
         _attributes[game, name] = function

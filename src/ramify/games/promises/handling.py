@@ -1,4 +1,4 @@
-"""Handling: what a state is to those who hold it."""
+"""Handling: copies, arrays, pickling, invalid calls and fields of a state."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def copies(visit: Visit) -> Seen:
 
 
 def _given_arrays(state: State, before: Facts) -> Seen:
-    """Whether writing into an array that a state gave out changes the state."""
+    """Whether writing into an array returned by a state changes the state."""
     arrays = {"returns": state.returns}
     for player in (0, 1):
         arrays[f"observation({player})"] = state.observation(player)
@@ -80,7 +80,7 @@ def illegal_actions(visit: Visit) -> Seen:
 
 
 def _unplayable(visit: Visit) -> Iterator[tuple[Any, ...]]:
-    """Arguments of apply that must be refused here."""
+    """Arguments of apply that must be rejected."""
     state, count = visit.state, visit.game.num_actions
     if state.is_over:
         yield from [(0,), (count - 1,), (0, 0), ()]
