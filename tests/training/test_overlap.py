@@ -82,7 +82,7 @@ def plays(monkeypatch):
     def player(training):
         config = training.config
         if count:
-            first = max(training.taken.next_game, first_game(training.games_folder))
+            first = max(training.consumed.next_game, first_game(training.games_folder))
             games = self_play(config, training.game, rf.evaluators.Rollout(), first, count, rollout_search(config))
             play_games(games, training.games_folder, games_per_shard=config.loop.games_per_shard)
         yield SimpleNamespace(is_alive=lambda: True), SimpleNamespace(poll=lambda: False)
@@ -234,7 +234,7 @@ def test_the_mode_of_a_run(plays, tmp_path, caplog):
     assert caplog.text == ""
     assert taken(tmp_path)["games"] == sum(line["games"] for line in iterations(tmp_path)) == 60
     assert before < taken(tmp_path)["positions"] == positions(tmp_path)
-    with pytest.raises(ValueError, match=r"has played while it trained.*loop\.overlap=true"):
+    with pytest.raises(ValueError, match=r"was trained with loop\.overlap=true"):
         train(overlapped(iterations=20, overlap=False), tmp_path)
 
 
