@@ -137,7 +137,7 @@ def test_a_gauntlet_against_the_pool(run) -> None:
         (["match", WEAK, STRONG, "--game", "hxe"], ["did you mean 'hex'?"]),
         (["match", WEAK, WEAK, "--set", "size=3"], ["same player"]),
         (["gate", WEAK], ["two players", "--characteristic"]),
-        (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must lie below elo1"]),
+        (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must be less than elo1"]),
         (["tournament", WEAK], ["two players"]),
         (["tournament", WEAK, STRONG, "--anchor", "nobody"], ["nobody"]),
         (["ratings"], ["no store", "ramify.db"]),

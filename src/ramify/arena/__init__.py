@@ -1,4 +1,4 @@
-"""The arena: players, matches, tournaments, ratings."""
+"""The arena: players, matches, tournaments, ratings and gates."""
 
 from ramify.arena.characteristic import Operation, operating_characteristic
 from ramify.arena.draws import DrawModel, draw_model

@@ -1,4 +1,4 @@
-"""Networks of players: which file is meant, what is in it, and the evaluator that runs it."""
+"""Network files of players: finding them, reading their description, and opening their evaluator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST = 1 << 26  # bytes of a header that is worth reading
 
 
 def network_file(name: str) -> Path:
-    """The file of a network given by its path, with or without its ending, or by the name of a shipped one."""
+    """The file of a network given by a path, with or without its suffix, or by the name of a shipped network."""
     path = Path(name)
     for candidate in (path, path.with_name(path.name + ".safetensors")):
         if candidate.is_file():
@@ -22,15 +22,15 @@ def network_file(name: str) -> Path:
     try:
         from ramify.networks.pretrained import find
     except ImportError:
-        raise ValueError(f"there is no network {name!r}: no such file") from None
+        raise ValueError(f"network {name!r} not found: no such file") from None
     try:
         return find(name).file
     except ValueError as error:
-        raise ValueError(f"there is no network {name!r}: no such file, and {error}") from None
+        raise ValueError(f"network {name!r} not found: no such file, and {error}") from None
 
 
 def network_facts(path: Path) -> dict[str, Any]:
-    """What a file of ``ramify.networks.save`` says of itself, read without torch; loading it checks that it is true."""
+    """The description in a file of ``ramify.networks.save``, read without torch; it is verified when it is loaded."""
     try:
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
@@ -39,15 +39,15 @@ def network_facts(path: Path) -> dict[str, Any]:
     except (struct.error, ValueError, KeyError, TypeError):
         facts = {}
     if not {"game", "network_id"} <= facts.keys():
-        raise ValueError(f"{path} is no network written by ramify.networks.save, or damaged")
+        raise ValueError(f"{path} is damaged, or was not written by ramify.networks.save")
     return facts
 
 
 def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Any:
-    """The evaluator of a network for a game: one thread a process.
+    """The evaluator of a network for a game, with one thread.
 
-    If ``exact``, and on a CPU, batches have one size and no row's answer depends on the others. Otherwise torch runs
-    them as they come: some four times faster where many games are played at once.
+    If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch
+    runs batches of any size, which is about four times faster with many parallel games.
     """
     from importlib.util import find_spec
 
