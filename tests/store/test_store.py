@@ -69,7 +69,7 @@ def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as connection:
         connection.execute("CREATE TABLE cats (name TEXT)")
     connection.close()
-    with pytest.raises(StoreError, match="something else, with the tables cats"):
+    with pytest.raises(StoreError, match="another program, with the tables cats"):
         Store(tmp_path / "other.db")
     with pytest.raises(StoreError, match="folder"):
         Store(tmp_path)
