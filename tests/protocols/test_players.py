@@ -57,7 +57,7 @@ def _nothing_is_left_behind():
 def test_the_kinds_are_known() -> None:
     assert {"uci", "htp"} <= set(player_kinds())
     assert player_config("uci", command="x", nodes=5) == UciConfig(command="x", nodes=5)
-    with pytest.raises(ValueError, match="nodes, depth or seconds"):
+    with pytest.raises(ValueError, match="nodes, depth and seconds"):
         UciConfig(command="x")
     with pytest.raises(ValueError, match="play chess, not hex"):
         UciConfig(command=UCI, nodes=1).open(rf.make("hex", size=5))
@@ -121,7 +121,7 @@ def test_a_promotion_is_understood() -> None:
     [
         ("dies", r"died: no 'bestmove' \(exit code 3\): a bad thing happened"),
         ("hangs", "hangs: no 'bestmove' in time"),
-        ("babbles", "line without end"),
+        ("babbles", "a line of more than"),
         ("illegal", "chose 'e2e5', which is not legal"),
         ("null", "chose '0000', which is not legal"),
         ("empty", "chose 'ponder', which is not legal"),

@@ -1,4 +1,4 @@
-"""Another program and the lines that go to and from it: with deadlines, and never left behind."""
+"""An external engine process with line-based input and output, deadlines and reliable termination."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LINES_SHOWN, CHARACTERS_SHOWN = 3, 300  # at most, of what a program had to say 
 
 
 class EngineError(RuntimeError):
-    """A program that does not do as its protocol says: it died, hangs, or chose what is not legal."""
+    """An engine violated its protocol: it died, hangs, or chose an illegal action."""
 
 
 class EngineProcess:
-    """A running program. ``close`` ends it and all it has started; so do the end of this object and of Python."""
+    """A running engine. ``close``, garbage collection and the end of Python end it and its child processes."""
 
     def __init__(self, command: str) -> None:
         self.command = command
@@ -55,10 +55,10 @@ class EngineProcess:
             raise self._died(f"answer to {line[:60]!r}") from None
 
     def read_line(self, deadline: float, waiting_for: str) -> str:
-        """The next line, without its end; EngineError if none comes before the deadline (of time.monotonic)."""
+        """The next line without its line end; raises EngineError after the deadline (of time.monotonic)."""
         while b"\n" not in self._buffer:
             if len(self._buffer) > LONGEST:
-                raise EngineError(f"the engine {self.command!r} writes a line without end")
+                raise EngineError(f"the engine {self.command!r} wrote a line of more than {LONGEST} bytes")
             if not self._selector.select(max(0.0, deadline - time.monotonic())):
                 raise EngineError(f"the engine {self.command!r} hangs: no {waiting_for} in time")
             assert self._process.stdout is not None
@@ -70,7 +70,7 @@ class EngineProcess:
         return line.decode("utf-8", "replace").rstrip("\r")
 
     def close(self) -> None:
-        """End the program: politely if it is quick, else not. Ends nothing twice."""
+        """End the engine: it may exit by itself, and is killed if it does not. May be called twice."""
         self._finalizer()
 
     @property
@@ -90,14 +90,14 @@ class EngineProcess:
 
 
 def last_words(text: str) -> str:
-    """The last lines of a program's output, as one line of bounded length."""
+    """The last lines of an engine's output, as one line of bounded length."""
     lines = [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
     said = " / ".join(lines[-LINES_SHOWN:])
     return said if len(said) <= CHARACTERS_SHOWN else f"… {said[-CHARACTERS_SHOWN:]}"
 
 
 def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector, errors: Any) -> None:
-    """Close its input, which ends most programs; then ask the whole group, then kill it. Leaves no zombie."""
+    """Close the engine's input, which ends most engines; then terminate and finally kill its process group."""
     selector.close()
     assert process.stdin is not None
     assert process.stdout is not None
