@@ -95,7 +95,7 @@ def test_pairs_that_the_openings_decide_say_little() -> None:
     assert sprt_pairs([0, 0, 0, 0, 0]).ratio == 0
     swept, split = sprt_pairs([2, 0, 16, 0, 12]), sprt(40, 0, 20)
     assert swept.ratio > split.ratio
-    with pytest.raises(ValueError, match="five counts .*, not 3"):
+    with pytest.raises(ValueError, match=r"five counts .*, not 3"):
         sprt_pairs([1, 2, 3])
 
 
