@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ramify.arena.seeds import derive
+from ramify.base.seeds import derive
 from ramify.games import Game, State
 from ramify.games.notation import play_words
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ramify.arena.played import Fixture, Limits, Played, Winner, winner_by
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn
-from ramify.arena.seeds import derive
+from ramify.base.seeds import derive
 from ramify.games import Game, State
 
 Finish = Callable[[Played], None]

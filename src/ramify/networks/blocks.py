@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-# Boards of other sizes than this one are told by the second part of what pooling gives (KataGo's constants).
+# The second part of the pooled features tells boards of other sizes apart from this one (KataGo's constants).
 TYPICAL_SIDE = 14.0
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -97,6 +97,6 @@ class PoolBlock(nn.Module):
         self.act = activation(act)
 
     def forward(self, x: Tensor) -> Tensor:
-        told = self.tell(pool(self.act(self.pooled(x))))
-        inner = self.act(self.first(x) + told[:, :, None, None])
+        bias = self.tell(pool(self.act(self.pooled(x))))
+        inner = self.act(self.first(x) + bias[:, :, None, None])
         return cast(Tensor, self.act(x + self.second(inner)))

@@ -96,13 +96,13 @@ class SelfPlay:
         self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
         # The core samples from visits itself; actions of other policies are chosen here, move by move.
-        self._asks = self.play.acting != "visits" or self.search.solver
+        self._acts_in_python = self.play.acting != "visits" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
-            self.play.core(self.search, ask=self._asks, rollouts=rollouts),
+            self.play.core(self.search, ask=self._acts_in_python, rollouts=rollouts),
             self.seed,
             parallel_games,
             list(unfinished),
@@ -203,7 +203,7 @@ class SelfPlay:
         if self._stopping:
             self._pool.stop()
         rows = self._pool.gather(half, self._arrays[half])
-        while self._asks and (questions := self._pool.questions()):
+        while self._acts_in_python and (questions := self._pool.questions()):
             for place, number, move, temperature in questions:
                 self._answer(place, number, move, temperature)
             if rows:

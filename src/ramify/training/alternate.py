@@ -21,7 +21,7 @@ def train_alternating(training: Training) -> None:
     training.show(done=training.progress(min(1.0, training.iteration / loop.iterations)))
     training.recover_games()
     games = {game.number: game for game in watcher.fresh()}  # not trained on yet
-    lots = refill(training, games)
+    window = refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
         first, rollouts = training.iteration * loop.games, training.iteration < loop.rollout_iterations
         if training.steps_in_iteration == 0 or missing(first, loop.games, games):  # or they were lost meanwhile
@@ -36,12 +36,12 @@ def train_alternating(training: Training) -> None:
         if training.steps_in_iteration == 0:
             training.judge(new)
         train_iteration(training, new)
-        lots = in_window([*lots, (first, new)], training.config.window.positions(training.replay.total))
+        window = in_window([*window, (first, new)], training.config.window.positions(training.replay.total))
         consumed = Consumed(
             games=training.consumed.games + len(fresh),
             positions=training.replay.total,
             next_game=first + loop.games,
-            needed_from=watcher.first_with(lots[0][0]),
+            needed_from=watcher.first_with(window[0][0]),
             discarded=training.consumed.discarded,
             discarded_before=training.consumed.discarded_before,
         )
@@ -54,12 +54,13 @@ def refill(training: Training, games: Games) -> list[tuple[int, int]]:
     Returns the first game number and the number of positions of every iteration in the window.
     """
     size = training.config.loop.games
-    lots = {
+    iterations = {
         start: [games.pop(number) for number in range(start, start + size) if number in games]
         for start in range(0, training.iteration * size, size)
     }
     counts = [
-        (start, sum(move.found is not None for game in lot for move in game.moves)) for start, lot in lots.items()
+        (start, sum(move.found is not None for game in played for move in game.moves))
+        for start, played in iterations.items()
     ]
     there = sum(count for _, count in counts)
     total = max(there, training.consumed.positions)  # some may have been deleted since
@@ -67,7 +68,7 @@ def refill(training: Training, games: Games) -> list[tuple[int, int]]:
     so_far = total - sum(count for _, count in kept)
     for start, count in kept:
         so_far += count
-        training.replay.add(training.samples(lots[start]), so_far)
+        training.replay.add(training.samples(iterations[start]), so_far)
     return kept
 
 

@@ -60,9 +60,9 @@ def play_worker(config: TrainConfig, folder: Path, device: str, first: int, pipe
     except Stop:
         pass
     except OSError as error:  # not a bug: a traceback would add nothing
-        told = explained(error, folder)
+        explanation = explained(error, folder)
         with suppress(OSError):  # the trainer may be gone
-            pipe.send(f"{type(error).__name__}: {error}" if told is error else str(told))
+            pipe.send(f"{type(error).__name__}: {error}" if explanation is error else str(explanation))
         sys.exit(1)
     except BaseException as error:
         with suppress(OSError):
@@ -155,7 +155,7 @@ class OverlappedTrainer:
         self.training, self.process, self.pipe, self.loaders = training, process, pipe, loaders
         self.waiting: list[tuple[Path, Future[ShardSamples | None]]] = []
         # Metrics of the games since the last checkpoint, including those of an interrupted session.
-        self.lots = [training.unreported] if training.unreported else []
+        self.game_metrics = [training.unreported] if training.unreported else []
         self.window: list[tuple[int, int]] = []  # number and positions of the shards in the window
         self.kept = time.perf_counter()
 
@@ -189,8 +189,8 @@ class OverlappedTrainer:
             while not future.done():
                 self.look_at_player()
                 time.sleep(PATIENCE)
-            if (lot := future.result()) is not None:
-                found.append((shard_number(path), lot[0]))
+            if (loaded := future.result()) is not None:
+                found.append((shard_number(path), loaded[0]))
         for _, future in ahead:
             future.cancel()
         self.window = [(number, len(samples)) for number, samples in reversed(found)]
@@ -232,12 +232,12 @@ class OverlappedTrainer:
         self.waiting += [(path, self.load(path)) for path in training.watcher.unread()]
         while self.waiting and self.waiting[0][1].done():
             path, future = self.waiting.pop(0)
-            lot = future.result()
-            if lot is None:
+            loaded = future.result()
+            if loaded is None:
                 continue
-            samples, figures = lot
+            samples, figures = loaded
             training.replay.add(samples)
-            if not self.lots and len(samples):
+            if not self.game_metrics and len(samples):
                 training.judge(len(samples))
             self.count(shard_number(path), samples, figures)
 
@@ -246,7 +246,7 @@ class OverlappedTrainer:
         training = self.training
         total = training.replay.total
         window = in_window([*self.window, (shard, len(samples))], training.config.window.positions(total))
-        lots = [*self.lots, figures]
+        game_metrics = [*self.game_metrics, figures]
         training.consumed, training.unreported = (
             replace(
                 training.consumed,
@@ -256,24 +256,27 @@ class OverlappedTrainer:
                 last_shard=shard,
                 needed_from=min(number for number, _ in window),
             ),
-            joined(lots),
+            joined(game_metrics),
         )
-        self.window, self.lots = window, lots
+        self.window, self.game_metrics = window, game_metrics
         training.show(iteration=training.iterations_over)
 
     def keep(self) -> None:
         """Write a checkpoint with the metrics since the last one, if there are new games."""
-        if not self.lots or not len(self.training.replay):
+        if not self.game_metrics or not len(self.training.replay):
             return
-        figures, self.lots, self.kept = joined(self.lots), [], time.perf_counter()
+        figures, self.game_metrics, self.kept = joined(self.game_metrics), [], time.perf_counter()
         self.training.end_iteration(figures, self.training.consumed)
 
 
-def joined(lots: list[dict[str, float]]) -> dict[str, float]:
+def joined(parts: list[dict[str, float]]) -> dict[str, float]:
     """Combine the metrics of several shards."""
-    games = sum(lot["games"] for lot in lots)
+    games = sum(part["games"] for part in parts)
     names = ("game_length", "draws", "first_wins")
-    return {"games": games, **{name: sum(lot[name] * lot["games"] for lot in lots) / max(games, 1) for name in names}}
+    return {
+        "games": games,
+        **{name: sum(part[name] * part["games"] for part in parts) / max(games, 1) for name in names},
+    }
 
 
 def located(training: Training) -> Consumed:

@@ -172,19 +172,19 @@ class Training:
 
     def _source(self, folder: str) -> Replay:
         """A replay window over the games of another directory, of this game and possibly another size."""
-        lots, game = [], self.game
+        sets, game = [], self.game
         for header, records in read_folder(folder):
             if header["game"] != self.config.game:
                 raise ValueError(f"sources: {folder} has games of {header['game']}, not of {self.config.game}")
             game = make_game(header["game"], **header["params"])
             search = SearchConfig(**header["search"])
-            lots.append(make_samples(game, records, search, self.config.targets, self.players, self.owners))
-        if not any(map(len, lots)):
+            sets.append(make_samples(game, records, search, self.config.targets, self.players, self.owners))
+        if not any(map(len, sets)):
             raise ValueError(f"sources: {folder} has no recorded positions")
-        window = self.config.window.replace(size=sum(map(len, lots)), growing=False)
+        window = self.config.window.replace(size=sum(map(len, sets)), growing=False)
         replay = Replay(game, window, self.config.targets, self.device)
-        for lot in lots:
-            replay.add(lot)
+        for samples in sets:
+            replay.add(samples)
         return replay
 
     def draw(self) -> TrainingBatch:
@@ -465,10 +465,10 @@ def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = 
             finally:
                 training.metrics.close()
     except OSError as error:
-        told = explained(error, training.folder)
-        if told is error:
+        explanation = explained(error, training.folder)
+        if explanation is error:
             raise
-        raise told from None
+        raise explanation from None
     found = latest(training.folder / "checkpoints")
     assert found is not None
     return found

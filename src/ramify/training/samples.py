@@ -121,9 +121,9 @@ def fill_policies(
         share = weights / total if total > 0 else found.priors[player].astype(np.float64)
         made.policies[row, place, found.outcomes[player]] = share
         made.legal[row, place, state.legal_actions(player)] = True
-        told = share > 0
-        prior = np.maximum(found.priors[player][told], 1e-9)
-        made.surprise[row] += max(0.0, float((share[told] * np.log(share[told] / prior)).sum()))
+        positive = share > 0
+        prior = np.maximum(found.priors[player][positive], 1e-9)
+        made.surprise[row] += max(0.0, float((share[positive] * np.log(share[positive] / prior)).sum()))
 
 
 def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.float64]]:

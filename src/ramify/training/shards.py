@@ -98,13 +98,13 @@ class ShardWatcher:
         return found
 
 
-def in_window(lots: list[tuple[int, int]], window: int) -> list[tuple[int, int]]:
+def in_window(parts: list[tuple[int, int]], window: int) -> list[tuple[int, int]]:
     """The (name, positions) that overlap a window of that many positions; always includes the last one."""
-    left, start = window, len(lots)
-    while start > 0 and (left > 0 or start == len(lots)):
+    left, start = window, len(parts)
+    while start > 0 and (left > 0 or start == len(parts)):
         start -= 1
-        left -= lots[start][1]
-    return lots[start:]
+        left -= parts[start][1]
+    return parts[start:]
 
 
 def missing(first: int, count: int, have: Iterable[int]) -> list[tuple[int, int]]:
