@@ -66,7 +66,7 @@ def test_settings_are_shown(run):
         (["hex-5", "network.blcks=7"], "no network setting 'blcks'; did you mean 'blocks'"),
         (["hex-5", "network=big"], "big"),
         (["hex-5", "game=chess"], "chess"),
-        (["hex-5", "start=nothing.safetensors"], "there is no network"),
+        (["hex-5", "start=nothing.safetensors"], "not found"),
         (["hex-5", "loop.device=tpu"], "device must be cpu, cuda or cuda:N, not 'tpu'"),
         (["hex-5", "loop.device=cuda:99"], "device cuda:99 is not available: torch finds "),
         (["hex-5", "nonsense"], "key=value"),

@@ -306,7 +306,7 @@ def test_what_a_search_found_can_be_solved() -> None:
         ([[1j]], "real numbers"),
         ([[np.inf, 1]], "finite"),
         ([[-np.inf, np.nan]], "finite"),
-        ([[1e300]], f"at most {LARGEST:g}".replace("+", r"\+")),
+        ([[1e300]], f"to {LARGEST:g}".replace("+", r"\+")),
         ([[np.nan, np.nan]], "payoffs are all nan"),
     ],
 )

@@ -579,5 +579,5 @@ def test_seeds_of_many_searches_make_each_what_it_is_alone() -> None:
         rf.Searcher(game, rf.evaluators.Uniform(), config).run_many(states, seeds)
     with pytest.raises(ValueError, match="seed"):
         rf.Searcher(game, evaluator, config).run_many(states, [-1] * 5)
-    with pytest.raises(ValueError, match="5 states and 2 seeds"):
+    with pytest.raises(ValueError, match="5 states, but 2 seeds"):
         rf.Searcher(game, evaluator, config).run_many(states, [1, 2])

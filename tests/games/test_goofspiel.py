@@ -130,7 +130,7 @@ def test_explicit_positions_have_paid_their_difference() -> None:
         ({"hands": [[1, 1], [1, 2]]}, "different cards"),
         ({"hands": [[0, 1], [1, 2]]}, "from 1 to 4"),
         ({"hands": [[1, True], [1, 2]]}, "from 1 to 4"),
-        ({"hands": [[1, 2], [1, 2, 3]]}, "equally many"),
+        ({"hands": [[1, 2], [1, 2, 3]]}, "the same number of cards"),
         ({"hands": [[1], [2]]}, "cannot have one card"),
         ({"hands": [[1, 2], [1, 2]], "points": [4]}, "points must be two whole numbers"),
         ({"hands": [[1, 2], [1, 2]], "points": [4, -3]}, "whole numbers of at least 0, not -3"),

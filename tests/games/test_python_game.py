@@ -361,7 +361,7 @@ BROKEN = {
     ],
     "legal_actions": [
         (lambda self, cells, player: [0, 9], "returned 9, but actions must be from 0 to 8"),
-        (lambda self, cells, player: [-1, 0], "gave -1"),
+        (lambda self, cells, player: [-1, 0], "returned -1"),
         (lambda self, cells, player: [0, 0], "returned an action twice"),
         (lambda self, cells, player: [], "returned no action for player 0"),
         (lambda self, cells, player: [0.5], "must return whole numbers"),

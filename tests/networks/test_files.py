@@ -57,7 +57,7 @@ def test_what_is_damaged_is_not_loaded(tmp_path: Path) -> None:
     file.write_bytes(content[:100])
     with pytest.raises(ValueError, match="is damaged, or not a network"):
         networks.load(file)
-    with pytest.raises(FileNotFoundError, match="there is no network"):
+    with pytest.raises(FileNotFoundError, match="not found"):
         networks.load(tmp_path / "other")
 
 

@@ -71,7 +71,7 @@ def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(StoreError, match="another program, with the tables cats"):
         Store(tmp_path / "other.db")
-    with pytest.raises(StoreError, match="folder"):
+    with pytest.raises(StoreError, match="directory"):
         Store(tmp_path)
 
 

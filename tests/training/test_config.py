@@ -27,7 +27,7 @@ def test_presets_are_whole(name):
         ({"loop.batch": 0}, "loop setting batch=0: input should be greater"),
         ({"targets.policy": "vists"}, "target setting policy='vists'"),
         ({"targets": {"root_share": 0.7, "short_share": 0.7}}, "must not exceed 1"),
-        ({"targets.policy": "average"}, 'needs search selection="regret"'),
+        ({"targets.policy": "average"}, 'needs search.selection="regret"'),
         ({"seed.x": 3}, "training setting seed is 0: it has no setting 'x' within"),
         ({"loop": {"exact": True, "overlap": True}}, "loop.exact needs loop.overlap=false"),
     ],

@@ -85,7 +85,7 @@ def run(state: State, config: AlphaBetaConfig, *, on_interrupt: OnInterrupt = "r
     check_on_interrupt(on_interrupt)
     check_state(state)
     if state.is_over:
-        raise IllegalAction(f"cannot search a finished game:\n{state}")
+        raise IllegalAction(f"the game is over: a finished position cannot be searched\n{state}")
     started = time.perf_counter()
     given = config.model_dump()
     found = _core.alphabeta(state, {**given, "depth": given["depth"] or _core.MOST_DEPTH})

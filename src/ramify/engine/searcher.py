@@ -275,7 +275,7 @@ class Searcher:
         if isinstance(self._source, RulesSource) and state.game != self.game:
             raise ValueError(f"this searcher is for {self.game!r}, but the state belongs to {state.game!r}")
         if state.is_over:
-            raise IllegalAction(f"cannot search a finished game:\n{state}")
+            raise IllegalAction(f"the game is over: a finished position cannot be searched\n{state}")
 
     def _forget(self) -> None:
         self._generation += 1

@@ -64,7 +64,7 @@ class PythonState:
             given = self._game.acting(self._position)
             acting = tuple(given) if isinstance(given, tuple | list) else None
             if acting not in _ACTING:
-                self._blame("acting", f"must give (0,), (1,), (0, 1) or (), not {given!r}")
+                self._blame("acting", f"must return (0,), (1,), (0, 1) or (), not {given!r}")
             if acting == (0, 1) and not self._game.simultaneous:
                 self._blame("acting", "gave (0, 1), but the game does not say simultaneous = True")
             self._acting = tuple(map(int, acting or ()))
@@ -109,7 +109,7 @@ class PythonState:
         except (TypeError, ValueError):
             value = math.nan
         if not math.isfinite(value):
-            self._blame("heuristic", f"must give a number or None, not {given!r}")
+            self._blame("heuristic", f"must return a number or None, not {given!r}")
         return value
 
     def legal_actions(self, player: int | None = None) -> Integers:
@@ -135,7 +135,7 @@ class PythonState:
         checked = self._checked_actions(actions)
         result = self._game.apply(self._position, *checked)
         if not isinstance(result, tuple) or len(result) != 2:
-            self._blame("apply", f"must give (position, rewards), not {result!r}")
+            self._blame("apply", f"must return (position, rewards), not {result!r}")
         position, rewards = result[0], self._pair(result[1])
         self._move_to(position)
         self._returns = self._returns + rewards
