@@ -262,7 +262,7 @@ def test_what_is_no_model_or_position_is_named() -> None:
     over = after(2, (0, 0), (0, 1), (1, 0))
     with pytest.raises(rf.IllegalAction, match="over"):
         NeuralMCTS(fixed(size=2)).search(over, 5)
-    with pytest.raises(ValueError, match="over"):
+    with pytest.raises(ValueError, match="finished game"):
         SimpleModelInference(fixed(size=2)).simple_infer(over.get_board_tensor())
     with pytest.raises(ValueError, match="temperatur"):
         NeuralMCTS(fixed(), temperatur=1)

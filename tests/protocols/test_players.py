@@ -61,7 +61,7 @@ def test_the_kinds_are_known() -> None:
         UciConfig(command="x")
     with pytest.raises(ValueError, match="play only chess, not hex"):
         UciConfig(command=UCI, nodes=1).open(rf.make("hex", size=5))
-    with pytest.raises(ValueError, match="play hex, not chess"):
+    with pytest.raises(ValueError, match="play only hex, not chess"):
         HtpConfig(command=HTP).open(rf.make("chess"))
 
 
