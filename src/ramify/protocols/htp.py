@@ -258,7 +258,7 @@ class HtpEngine:
     def _analysis_command(self, show: Callable[[Analysis, Stones], str]) -> Callable[..., str]:
         def analyse(colour: str | None = None) -> str:
             if self.stones.winner() is not None:
-                raise Failure("cannot analyse a finished game")
+                raise Failure("the game is over: a finished position cannot be analysed")
             return show(self._search(self._colour(colour), None), self.stones)
 
         return analyse
@@ -296,7 +296,7 @@ def read_colour(word: str) -> int:
     for colour, name in enumerate(COLOURS):
         if word.lower() in (name, name[0]):
             return colour
-    raise Failure(f"expected black or white, not {word[:20]}")
+    raise Failure(f"expected a colour, black or white, not {word[:20]}")
 
 
 def whole(word: str) -> int:

@@ -104,7 +104,7 @@ class StoredResults:
             self._aside = Aside(self._database.path)  # the message says where they are
             if file is None:
                 return f"{number} finished games are lost, because no file could be written: {error}"
-            return f"{number} finished games were saved to {file} and will be imported by a store next to it: {error}"
+            return f"{number} finished games are in {file} and will be imported by a store next to it: {error}"
         return None
 
     def _write(self, records: list[Record], patience: float) -> None:
