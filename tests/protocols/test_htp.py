@@ -157,7 +157,7 @@ def test_whole_games_are_played_to_the_end(client: Client) -> None:
 def test_mistakes_on_the_command_line_are_one_line() -> None:
     mistakes = (
         (["--network", "nothing"], "nothing"),
-        (["--network", __file__], "no network"),
+        (["--network", __file__], "not a network"),
         (["--seconds", "-1"], "seconds"),
     )
     for arguments, word in mistakes:

@@ -105,7 +105,7 @@ def test_runs_metrics_and_checkpoints(tmp_path: Path) -> None:
         assert store.run(run).status == "running"
         assert store.run(run).config["lr"] == 0.1
         for call in (lambda: store.add_metrics("third", 1, {"x": 1.0}), lambda: store.checkpoints(99)):
-            with pytest.raises(KeyError, match="there are second, first"):
+            with pytest.raises(KeyError, match="the runs are second, first"):
                 call()
 
 
