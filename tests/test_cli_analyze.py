@@ -228,7 +228,7 @@ def test_the_nearest_limit_says_how_far_it_is() -> None:
         (["tictactoe", "--actions", "#9"], ["action 9", "not legal"]),
         (["tictactoe", "--actions", "a1 a2 b1 b2 c1"], ["the game is over"]),
         (["tictactoe", "--actions", "a1 a2 b1 b2 c1 c2"], ["the game is over before 'c2'"]),
-        (["pyrat", *TINY, "--actions", "UP"], ["two names make a turn", "'UP'"]),
+        (["pyrat", *TINY, "--actions", "UP"], ["a turn needs two actions", "'UP'"]),
         (["tictactoe", "--state", '{"bord": []}'], ["bord"]),
         (["tictactoe", "--state", '{"board"'], ["--state", "JSON"]),
         (["openspiel:tic_tac_toe", "--state", "x"], ["openspiel:tic_tac_toe", "no short text form"]),

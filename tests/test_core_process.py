@@ -203,7 +203,7 @@ for many in (False, True):
         searcher.run_many([state] * 2) if many else searcher.run(state)
     except RuntimeError as error:
         assert "of 256 threads could be started" in str(error), error
-        assert "set threads to fewer" in str(error), error
+        assert "lower the setting threads" in str(error), error
     else:
         raise AssertionError("256 threads fit into 300 MB")
     threads = [line for line in open("/proc/self/status") if line.startswith("Threads:")]

@@ -24,7 +24,7 @@ using Offset = std::uint32_t;  // 0 means "none"
 
 // What an arena raises where its offsets end, however much memory there is.
 struct ArenaFull : std::bad_alloc {
-  const char* what() const noexcept override { return "a search graph can have 8 GiB at most"; }
+  const char* what() const noexcept override { return "a search graph can have at most 8 GiB"; }
 };
 
 class Arena {

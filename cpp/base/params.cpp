@@ -128,7 +128,7 @@ void Params::finish() const {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string message = owner_ + " has no parameter '" + key + "'";
     if (const std::string close = nearest(key, known); !close.empty()) message += "; did you mean '" + close + "'?";
-    if (known.empty()) message += "; it takes none";
+    if (known.empty()) message += "; it has no parameters";
     else message += " (it has";
     for (std::size_t i = 0; i < known.size(); ++i) message += (i ? ", " : " ") + known[i];
     if (!known.empty()) message += ")";

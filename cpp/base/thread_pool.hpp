@@ -96,7 +96,7 @@ class ThreadPool {
       end();
       throw std::runtime_error("only " + std::to_string(started + 1) + " of " + std::to_string(threads_) +
                                " threads could be started (" + error.what() +
-                               "): set threads to fewer, or allow this process more threads and memory");
+                               "): lower the setting threads, or raise the process's limits of threads and memory");
     }
   }
 
@@ -115,7 +115,7 @@ class ThreadPool {
   // In a forked process: new threads for those that stayed behind.
   void restart() {
     if (shared_ && shared_->running > 0)
-      throw std::runtime_error("this search was running when the process was forked: make another one here");
+      throw std::runtime_error("this search was running when the process was forked: create a new one in this process");
     static_cast<void>(shared_.release());
     start();
   }

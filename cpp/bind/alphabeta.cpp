@@ -52,7 +52,7 @@ AlphaBetaSettings to_alphabeta(const nb::dict& d) {
 AlphaBetaResult run_python(const nb::object& state, const AlphaBetaSettings& settings, Watcher& watcher) {
   const nb::object game = state.attr("game");
   if (nb::cast<bool>(nb::bool_(nb::getattr(game, "chance", nb::bool_(false)))))
-    throw InvalidInput("alpha-beta cannot search a game of chance: it would see lots not yet drawn");
+    throw InvalidInput("alpha-beta cannot search a game with chance: it would see future chance events");
   const PythonDynamics dynamics(PythonRules(nb::cast<int>(game.attr("num_actions")), 0, read_stakes(game, false)));
   return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state.attr("copy")()));
 }

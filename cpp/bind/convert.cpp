@@ -37,7 +37,7 @@ Value convert(nb::handle object, int depth) {
 Value::Dict convert_dict(nb::handle mapping, int depth) {
   Value::Dict dict;
   for (auto [key, value] : nb::cast<nb::dict>(mapping)) {
-    if (!PyUnicode_Check(key.ptr())) throw nb::type_error("names of parameters and parts must be texts");
+    if (!PyUnicode_Check(key.ptr())) throw nb::type_error("names of parameters and parts must be strings");
     dict.emplace_back(to_text(key), convert(value, depth + 1));
   }
   return dict;

@@ -34,7 +34,7 @@ void check_not_read(const AnyState& state) {
   const auto& states = states_read();
   if (states.empty() || std::find(states.begin(), states.end(), &state) == states.end()) return;
   throw std::runtime_error(
-      "this state cannot change now: another thread is counting or searching from it; give each thread a copy");
+      "this state is being read by another thread (perft or search) and cannot be changed: give each thread a copy");
 }
 
 void bind_exclusive(nb::module_& m) {

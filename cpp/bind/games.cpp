@@ -30,7 +30,7 @@ nb::dict hooks(nb::handle module) { return nb::cast<nb::dict>(module.attr("hooks
 int checked_player(const AnyState& state, std::optional<int> player) {
   if (!player) {
     const Acting acting = state.acting();
-    if (acting == kBoth) throw InvalidInput("both players act here: say which player (0 or 1)");
+    if (acting == kBoth) throw InvalidInput("both players act here: give player=0 or player=1");
     return acting == kSecond ? 1 : 0;
   }
   if (*player != 0 && *player != 1) throw InvalidInput("player must be 0 or 1, not " + std::to_string(*player));
@@ -195,7 +195,7 @@ void bind_game(nb::module_& m) {
            nb::sig("def initial_state(self, seed: int | None = None) -> State"))
       .def("state",
            [](const AnyGame& g, const std::optional<nb::str>& text, const nb::kwargs& parts) {
-             if (text && g.notation().empty()) throw InvalidInput(g.name() + ": a position has no short text form");
+             if (text && g.notation().empty()) throw InvalidInput(g.name() + ": positions have no text notation; give their parts by name");
              return g.parse(owned(g.name(), [&] {
                Value::Dict dict = to_dict(parts);
                if (text) dict.emplace_back(g.notation(), to_text(*text));
@@ -234,10 +234,10 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("canonical_key", &AnyState::canonical_key, 
                    "The least key among the images under symmetries that keep the players; the key, where a game has none.")
       .def_prop_ro("heuristic", &AnyState::heuristic,
-                   "What player 0 is thought to win from here on, at a glance; None where the game has no opinion.",
+                   "Heuristic estimate of player 0's remaining rewards; None if the game has no heuristic.",
                    nb::sig("def heuristic(self) -> float | None"))
       .def_prop_ro("fields", [](const AnyState& s) { return to_python(s.fields()); },
-                   "The position as plain data; game.state(**fields) gives it back.",
+                   "The position as plain data; game.state(**fields) restores it.",
                    nb::sig("def fields(self) -> dict[str, Any]"))
       .def("legal_actions", [](const AnyState& s, std::optional<int> p) {
              return copied<std::int32_t>(s.actions(checked_player(s, p)));
@@ -260,7 +260,7 @@ void bind_state(nb::module_& m) {
       .def("action_name",
            [](const AnyState& s, Action action, std::optional<int> p) {
              if (action < 0 || action >= s.game()->num_actions())
-               throw InvalidInput("actions of " + s.game()->name() + " go from 0 to " +
+               throw InvalidInput("an action of " + s.game()->name() + " must be from 0 to " +
                                   std::to_string(s.game()->num_actions() - 1) + ", not " + std::to_string(action));
              return s.action_name(checked_player(s, p), action);
            },
@@ -270,7 +270,8 @@ void bind_state(nb::module_& m) {
            }, "name"_a, "player"_a = nb::none(), "The legal action of that name.")
       .def("transform", [](const AnyState& s, int k) {
              if (k < 0 || k >= static_cast<int>(s.game()->symmetries().size()))
-               throw InvalidInput("there is no symmetry " + std::to_string(k));
+               throw InvalidInput("symmetry must be from 0 to " + std::to_string(s.game()->symmetries().size() - 1) +
+                                  ", not " + std::to_string(k));
              return s.transform(k);
            }, "symmetry"_a, "The image under game.symmetries[symmetry].")
       .def("perft", [](const AnyState& s, int depth) {

@@ -45,7 +45,7 @@ struct BoundPool {
   bool python;
 };
 
-constexpr const char* kBusy = "this pool of games is at work in another thread: one thread at a time drives it";
+constexpr const char* kBusy = "this pool of games is in use by another thread: only one thread at a time may use it";
 
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
                                      int places, std::vector<std::int64_t> unfinished, std::int64_t first,

@@ -59,20 +59,20 @@ class PythonRules {
   }
 
   int actions(const State& s, int player, Action* out) const {
-    return copy_actions(read<Ints>(s.state().attr("legal_actions")(player), "legal_actions() must give int32[n]"), out);
+    return copy_actions(read<Ints>(s.state().attr("legal_actions")(player), "legal_actions() must return int32[n]"), out);
   }
 
   int outcomes(const State& s, int player, Action* out, std::int16_t* index) const {
-    constexpr const char* kForm = "outcomes() must give a tuple of two arrays of int32";
+    constexpr const char* kForm = "outcomes() must return a tuple of two int32 arrays";
     const auto pair = read<nb::tuple>(s.state().attr("outcomes")(player), kForm);
     if (pair.size() != 2) throw InvalidInput(kForm);
     const int count = copy_actions(read<Ints>(pair[0], kForm), out);
     if (index) {
       const auto map = read<Ints>(pair[1], kForm);
       if (map.shape(0) != static_cast<std::size_t>(num_actions_))
-        throw InvalidInput("outcomes() must give one index per action");
+        throw InvalidInput("outcomes() must return one index per action");
       for (std::size_t a = 0; a < map.shape(0); ++a) {
-        if (map(a) < -1 || map(a) >= count) throw InvalidInput("outcomes() gives an index that is no outcome");
+        if (map(a) < -1 || map(a) >= count) throw InvalidInput("outcomes() returned an index that is not an outcome");
         index[a] = static_cast<std::int16_t>(map(a));
       }
     }
@@ -103,7 +103,7 @@ class PythonRules {
     return left;
   }
 
-  Key key(const State& s) const { return read<Key>(s.state().attr("key"), "key must be a whole number of 64 bits"); }
+  Key key(const State& s) const { return read<Key>(s.state().attr("key"), "key must be a 64-bit whole number"); }
 
   double heuristic(const State& s) const {
     const nb::object given = nb::getattr(s.state(), "heuristic", nb::none());
@@ -111,7 +111,7 @@ class PythonRules {
   }
 
   void observe(const State& s, int player, float* out) const {
-    const auto observation = read<Floats>(s.state().attr("observation")(player), "observation() must give float32");
+    const auto observation = read<Floats>(s.state().attr("observation")(player), "observation() must return float32");
     if (observation.size() != observation_size_) throw InvalidInput("observation() has the wrong size");
     std::copy(observation.data(), observation.data() + observation_size_, out);
   }
@@ -129,10 +129,10 @@ class PythonRules {
 
   int copy_actions(const Ints& list, Action* out) const {
     if (list.shape(0) > static_cast<std::size_t>(num_actions_))
-      throw InvalidInput("there are more legal actions than num_actions");
+      throw InvalidInput("legal_actions() returned more actions than num_actions");
     for (std::size_t i = 0; i < list.shape(0); ++i) {
-      if (list(i) < 0 || list(i) >= num_actions_) throw InvalidInput("an action lies outside 0 .. num_actions - 1");
-      if (i > 0 && list(i) <= list(i - 1)) throw InvalidInput("actions must be ascending, each of them once");
+      if (list(i) < 0 || list(i) >= num_actions_) throw InvalidInput("legal_actions() returned an action that is not from 0 to num_actions - 1");
+      if (i > 0 && list(i) <= list(i - 1)) throw InvalidInput("legal_actions() must be ascending without duplicates");
       out[i] = list(i);
     }
     return static_cast<int>(list.shape(0));

@@ -34,8 +34,8 @@ struct BoundSearch {
   nb::object owner;
 };
 
-constexpr const char* kBusy = "this search is at work in another call: one thread at a time may use it";
-constexpr const char* kGroupBusy = "this group of threads is at work in another call: one thread at a time may use it";
+constexpr const char* kBusy = "this search is in use by another call: only one thread at a time may use it";
+constexpr const char* kGroupBusy = "this thread group is in use by another call: only one thread at a time may use it";
 
 std::unique_ptr<BoundSearch> bound(std::unique_ptr<AnySearch> search, nb::object owner) {
   return std::make_unique<BoundSearch>(BoundSearch{{std::move(search), kBusy}, std::move(owner)});

@@ -26,7 +26,7 @@ E option(const nb::dict& settings, const char* name, std::initializer_list<const
 Stakes read_stakes(const nb::object& game, bool solver) {
   const auto says = [&](const char* name) { return nb::cast<bool>(nb::bool_(nb::getattr(game, name, nb::bool_(false)))); };
   if (solver && says("chance"))
-    throw InvalidInput("solver: nothing can be proven in a game of chance, whose lots the search would see");
+    throw InvalidInput("solver=True is not available in games with chance: the search would see future chance events");
   Stakes stakes;
   stakes.zero_sum = says("zero_sum");
   stakes.throughout = false;  // returns_range is about whole games
@@ -34,7 +34,7 @@ Stakes read_stakes(const nb::object& game, bool solver) {
   if (range.is_none()) return stakes;
   try {
     const auto least = nb::cast<float>(range[0]), most = nb::cast<float>(range[1]);
-    if (!(least <= most)) throw InvalidInput("returns_range must be (least, most)");
+    if (!(least <= most)) throw InvalidInput("returns_range must be (least, most) with least <= most");
     stakes.least = {least, least};
     stakes.most = {most, most};
   } catch (const nb::cast_error&) {

@@ -25,7 +25,7 @@ std::size_t AnyGame::observation_size() const {
 
 Joint AnyState::checked(std::span<const Action> given) const {
   const Acting now = acting();
-  if (now == kOver) throw IllegalAction("the game is over; no action can be applied to\n" + text());
+  if (now == kOver) throw IllegalAction("the game is over, so no action is legal in\n" + text());
   const std::size_t wanted = now == kBoth ? 2 : 1;
   if (given.size() != wanted)
     throw IllegalAction(std::string(wanted == 2 ? "both players act" : "one player acts") + " here, so apply takes " +

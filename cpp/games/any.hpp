@@ -137,7 +137,7 @@ class StateOf final : public AnyState {
   }
   std::uint64_t perft(int depth) const override {
     if (depth < 0 || depth > kMostPerft)
-      throw InvalidInput("perft counts 0 to " + std::to_string(kMostPerft) + " plies ahead, not " + std::to_string(depth));
+      throw InvalidInput("depth of perft must be from 0 to " + std::to_string(kMostPerft) + ", not " + std::to_string(depth));
     return ramify::perft(rules_, position_, depth);
   }
 

@@ -125,7 +125,7 @@ class ConnectFour {
 
   State parse(const Value::Dict& parts) const {
     if (const Value* actions = part(parts, "actions", {"actions", "board"}, name)) {
-      if (parts.size() > 1) throw InvalidInput("connect_four: actions say everything; leave out board");
+      if (parts.size() > 1) throw InvalidInput("connect_four: give either actions or board");
       return replay(*this, *actions);
     }
     State s;
@@ -135,7 +135,7 @@ class ConnectFour {
       if (symbol != '.') s.stones[symbol == 'o'] |= Cells{1} << bit_of(cell);
       else if (cell >= kColumns && symbols[static_cast<std::size_t>(cell - kColumns)] != '.')
         throw InvalidInput(std::string("connect_four: a stone in column ") + static_cast<char>('a' + cell % kColumns) +
-                           " hangs above an empty cell");
+                           " is above an empty cell");
     }
     const int x = std::popcount(s.stones[0]), o = std::popcount(s.stones[1]);
     if (x != o && x != o + 1)

@@ -82,7 +82,7 @@ Value::Dict Goofspiel::fields(const State& s) const {
 }
 
 std::uint16_t Goofspiel::read_hand(const Value& cards) const {
-  const std::string wanted = "goofspiel: a hand is a list of different cards from 1 to " + std::to_string(cards_);
+  const std::string wanted = "goofspiel: a hand must be a list of different cards from 1 to " + std::to_string(cards_);
   const auto* list = std::get_if<Value::List>(&cards.data);
   if (!list) throw InvalidInput(wanted + ", not " + describe(cards));
   unsigned hand = 0;
@@ -98,7 +98,7 @@ std::uint16_t Goofspiel::read_hand(const Value& cards) const {
 std::uint16_t Goofspiel::read_points(const Value& points) const {
   const auto* number = std::get_if<std::int64_t>(&points.data);
   if (!number || *number < 0 || *number > static_cast<std::int64_t>(kMaxPoints))
-    throw InvalidInput("goofspiel: points are whole numbers from 0, not " + describe(points));
+    throw InvalidInput("goofspiel: points must be whole numbers of at least 0, not " + describe(points));
   return static_cast<std::uint16_t>(*number);
 }
 
@@ -125,9 +125,9 @@ Goofspiel::State Goofspiel::parse(const Value::Dict& parts) const {
     s.points = {read_points(both[0]), read_points(both[1])};
   }
   if (std::popcount(s.hands[0]) != std::popcount(s.hands[1]))
-    throw InvalidInput("goofspiel: both players must hold equally many cards");
+    throw InvalidInput("goofspiel: both hands must have the same number of cards");
   if (std::has_single_bit(s.hands[0]) && cards_ > 1)
-    throw InvalidInput("goofspiel: nobody ever holds one card, because the last turn is played with the one before it");
+    throw InvalidInput("goofspiel: hands cannot have one card, because the last card is played together with the one before it");
   if (!can_have(s))
     throw InvalidInput("goofspiel: the " + std::to_string(turn(s)) + " prizes so far cannot make " +
                        std::to_string(s.points[0]) + " and " + std::to_string(s.points[1]) + " points");

@@ -14,7 +14,7 @@ constexpr int kFar = 200;  // a distance that the other player need not allow
 
 Hex::Hex(Params& params) {
   size_ = static_cast<int>(params.integer("size", 11, 2, kMaxSize, "rows and columns"));
-  swap_ = params.flag("swap", false, "whether player 1 may answer the first stone by making it its own, on the mirrored cell");
+  swap_ = params.flag("swap", false, "whether player 1 may swap: the first stone becomes player 1's, on the mirrored cell");
   cells_ = size_ * size_;
   words_ = (cells_ + 63) / 64;
   const Key domain = combine(combine(hash_text(name), static_cast<Key>(size_)), swap_);
@@ -230,7 +230,7 @@ Hex::State Hex::parse(const Value::Dict& parts) const {
     return part(parts, wanted, {"actions", "board", "to_move", "last"}, name);
   };
   if (const Value* actions = find("actions")) {
-    if (parts.size() > 1) throw InvalidInput("hex: actions say everything; leave out board, to_move and last");
+    if (parts.size() > 1) throw InvalidInput("hex: give either actions, or board, to_move and last");
     return replay(*this, *actions);
   }
   State s = initial_;
@@ -246,7 +246,7 @@ Hex::State Hex::parse(const Value::Dict& parts) const {
       if (has(s.start, index) && has(s.end, index) && has(s.stones[static_cast<std::size_t>(player)], index)) {
         if (player == s.second)
           throw InvalidInput(std::string("hex: ") + "xo"[player] +
-                             " has joined its edges, so it moved last and cannot be the player to move");
+                             " has connected its edges, so it moved last and cannot be the player to move");
         s.over = true;
       }
   return s;
@@ -269,7 +269,7 @@ bool Hex::second_to_move(const State& s, const Value* to_move) const {
   const bool second_fits = x == o + 1 || (swap_ && x == o && x > 0);
   const std::string counts = "hex: with " + std::to_string(x) + " x and " + std::to_string(o) + " o ";
   if (!first_fits && !second_fits)
-    throw InvalidInput(counts + "it is nobody's turn: x moves first, so x has as many stones as o or one more" +
+    throw InvalidInput(counts + "the position is impossible: x moves first, so x has as many stones as o or one more" +
                        (swap_ ? " (one fewer is possible after a swap)" : ""));
   if (!to_move || to_move->is_null()) return !first_fits;
   const auto* side = std::get_if<std::string>(&to_move->data);

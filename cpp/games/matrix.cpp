@@ -26,7 +26,7 @@ float as_number(const Value& value) {
   float number = std::nanf("");
   if (const auto* whole = std::get_if<std::int64_t>(&value.data)) number = static_cast<float>(*whole);
   if (const auto* real = std::get_if<double>(&value.data)) number = static_cast<float>(*real);
-  if (!std::isfinite(number)) throw Unusable{"made of finite numbers (" + describe(value) + " is none)"};
+  if (!std::isfinite(number)) throw Unusable{"made of finite numbers (" + describe(value) + " is not one)"};
   return number;
 }
 
@@ -36,7 +36,7 @@ Table read_table(const Value& value) {
   table.rows = rows ? rows->size() : 0;
   for (std::size_t i = 0; i < table.rows; ++i) {
     const Value::List* row = as_list((*rows)[i]);
-    if (!row) throw Unusable{"a table: every row a list of numbers (row " + std::to_string(i) + " is none)"};
+    if (!row) throw Unusable{"a table: every row a list of numbers (row " + std::to_string(i) + " is not one)"};
     if (i == 0) table.columns = row->size();
     if (row->size() != table.columns)
       throw Unusable{"a table with rows of one length (row " + std::to_string(i) + " has " +
@@ -127,7 +127,7 @@ std::string Matrix::text(const State& s) const {
     if (i % static_cast<std::size_t>(counts_[1]) == 0) out += '\n' + padded(std::to_string(row), 4);
     out += "  " + padded(entries[i], width);
   }
-  if (acting(s) == kBoth) return out + "\nboth to choose";
+  if (acting(s) == kBoth) return out + "\nboth to move";
   return out + "\nplayed " + std::to_string(s.played[0]) + " against " + std::to_string(s.played[1]);
 }
 

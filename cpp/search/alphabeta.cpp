@@ -12,7 +12,7 @@ namespace ramify {
 Score to_score(double value) {
   constexpr double kMost = 1e5;
   if (!(std::abs(value) <= kMost))
-    throw InvalidInput("alpha-beta cannot count with " + std::to_string(value) + ": rewards and heuristics are numbers from -100000 to 100000");
+    throw InvalidInput("alpha-beta needs rewards and heuristics from -100000 to 100000, not " + std::to_string(value));
   return std::llround(value * 0x1p28) * kUnit;
 }
 

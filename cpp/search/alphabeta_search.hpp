@@ -84,19 +84,19 @@ class AlphaBeta {
   };
 
   void check(Acting acting) const {
-    if (acting == kOver) throw InvalidInput("the game is over: there is nothing to search");
+    if (acting == kOver) throw InvalidInput("cannot search a finished game");
     refuse_both(acting);
     if (settings_.width > 0 && !kRanks)
-      throw InvalidInput("width leaves out the actions that the game ranks lowest, and this game ranks none");
+      throw InvalidInput("the setting width needs a game that ranks its actions; this game does not");
   }
   static void refuse_both(Acting acting) {
-    if (acting == kBoth) throw InvalidInput("alpha-beta needs a game in which the players take turns; here both act at once");
+    if (acting == kBoth) throw InvalidInput("alpha-beta needs a turn-based game; here both players act at once");
   }
 
   // Games say beforehand whether they are zero-sum, but seldom those written in Python: so it is seen here.
   static Score reward_of(const Rewards& rewards, std::size_t mover) {
     if (std::abs(rewards[0] + rewards[1]) > 1e-6f)
-      throw InvalidInput("alpha-beta needs a game in which one player wins what the other loses; here an action pays " +
+      throw InvalidInput("alpha-beta needs a zero-sum game; here the rewards of an action are " +
                          std::to_string(rewards[0]) + " and " + std::to_string(rewards[1]));
     return rewards[mover] == 0.0f ? 0 : to_score(static_cast<double>(rewards[mover]));
   }

@@ -108,7 +108,7 @@ class LatentDynamics {
   static constexpr bool kMerges = false;
 
   LatentDynamics(int num_actions, ActingOrder order) : num_actions_(num_actions), order_(order) {
-    if (num_actions < 1) throw InvalidInput("a model needs at least one action, not " + std::to_string(num_actions));
+    if (num_actions < 1) throw InvalidInput("a model's num_actions must be at least 1, not " + std::to_string(num_actions));
   }
 
   int num_actions() const { return num_actions_; }
@@ -134,7 +134,7 @@ class LatentDynamics {
       if (legal.empty() || (legal.front() >= 0 && legal.back() < num_actions_)) continue;
       throw InvalidInput("the model's num_actions is " + std::to_string(num_actions_) + ", but action " +
                          std::to_string(legal.front() < 0 ? legal.front() : legal.back()) +
-                         " is legal at the root: a model needs all actions of its game");
+                         " is legal at the root: num_actions must cover all actions of the game");
     }
   }
   int legal(const Cursor& cursor, int player, Action* actions) const {

@@ -61,8 +61,8 @@ bool is_constant(const Table& table) { return table.span == 0.0 || table.toleran
 
 void check_listed(int n0, int n1) {
   if (n0 > kMaxListed || n1 > kMaxListed)
-    throw InvalidInput("all extreme equilibria are listed up to " + std::to_string(kMaxListed) +
-                       " outcomes a player, not " + std::to_string(n0) + " x " + std::to_string(n1) +
+    throw InvalidInput("extreme equilibria can be listed for at most " + std::to_string(kMaxListed) +
+                       " outcomes per player, not " + std::to_string(n0) + " x " + std::to_string(n1) +
                        "; leave out outcomes, or in a constant-sum game choose \"any\"");
 }
 
@@ -249,7 +249,7 @@ bool better(const Equilibrium& a, const Equilibrium& b, Choose choose, double ro
 void solve_general(const MatrixGame& game, Choose choose, bool all, const Precision& precision, Equilibrium& found) {
   const Table own = player_table(game, 0, precision), other = player_table(game, 1, precision);
   Extremes extremes = bimatrix_extremes(own, other);
-  if (extremes.pairs.empty()) throw InvalidInput("no equilibrium found within the tolerance: give a larger one");
+  if (extremes.pairs.empty()) throw InvalidInput("no equilibrium was found within the tolerance: give a larger tolerance");
   const double slack = own.span * own.tolerance + other.span * other.tolerance;
   if (choose != Choose::kAny) {
     Equilibrium mean;

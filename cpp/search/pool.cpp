@@ -133,7 +133,7 @@ void Pool::end_game(Slot& slot, std::uint16_t flags) {
 
 void Pool::answer(int place, Joint joint) {
   Slot& slot = slots_[static_cast<std::size_t>(place)];
-  if (!slot.asked) throw std::logic_error("nobody asked");
+  if (!slot.asked) throw std::logic_error("this game does not await an action");
   slot.asked = false;
   act(slot, joint, slot.search->report({}));
 }

@@ -44,10 +44,10 @@ class Search final : public AnySearch {
         root_cursor_(std::move(root)) {
     constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
     if (num_actions() > kMost)
-      throw InvalidInput("a search can tell " + std::to_string(kMost) + " actions apart, not " +
+      throw InvalidInput("a search supports at most " + std::to_string(kMost) + " actions, not " +
                          std::to_string(num_actions()));
     if (D::kLatent && settings.solver)
-      throw InvalidInput("solver needs the rules of a game: nothing can be proven in a learned model");
+      throw InvalidInput("solver=True needs the rules of a game: nothing can be proven with a latent model");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;

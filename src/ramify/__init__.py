@@ -78,7 +78,7 @@ def pretrained(name: None = None) -> "list[Pretrained]": ...
 @overload
 def pretrained(name: str, device: str | None = None, **settings: Any) -> "Network": ...
 def pretrained(name: str | None = None, device: str | None = None, **settings: Any) -> "list[Pretrained] | Network":
-    """The evaluator of a network that comes with the package; without a name, a list of them. Needs torch."""
+    """The evaluator of a network shipped with the package; without a name, the list of these networks. Needs torch."""
     if name is None:
         from ramify.networks import shipped
 

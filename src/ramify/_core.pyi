@@ -158,12 +158,12 @@ class State:
     @property
     def heuristic(self) -> float | None:
         """
-        What player 0 is thought to win from here on, at a glance; None where the game has no opinion.
+        Heuristic estimate of player 0's remaining rewards; None if the game has no heuristic.
         """
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The position as plain data; game.state(**fields) gives it back."""
+        """The position as plain data; game.state(**fields) restores it."""
 
     def legal_actions(self, player: int | None = None) -> NDArray[numpy.int32]:
         """int32, ascending; empty for a player who does not act."""

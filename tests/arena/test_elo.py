@@ -51,7 +51,7 @@ def test_standings_know_their_pairs() -> None:
 
 def test_those_who_never_met_are_not_compared() -> None:
     ratings = rate({("a", "b"): (7, 0, 3), ("c", "d"): (9, 0, 1)}, anchor="b")
-    with pytest.raises(ValueError, match="a and c cannot be compared: no chain of games connects them"):
+    with pytest.raises(ValueError, match="a and c cannot be compared"):
         ratings.difference("a", "c")
 
 

@@ -223,7 +223,7 @@ def test_adjudication_needs_both_players_for_long_enough(
 
 
 def test_limits_are_checked() -> None:
-    with pytest.raises(ValueError, match="needs adjudicate_above"):
+    with pytest.raises(ValueError, match="without adjudicate_above"):
         Limits(adjudicate_moves=9)
     assert Limits().content() == {}
     assert Limits(max_moves=5).content() == {"max_moves": 5}

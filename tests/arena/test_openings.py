@@ -72,7 +72,7 @@ def test_wrong_openings_are_refused(what: str) -> None:
 
 @pytest.mark.parametrize(
     ("game", "opening", "words"),
-    [("hex", "z9", "z9"), ("tictactoe", "a1 b1 a2 b2 a3 b3", "over"), ("goofspiel", "1", "stands alone")],
+    [("hex", "z9", "z9"), ("tictactoe", "a1 b1 a2 b2 a3 b3", "over"), ("goofspiel", "1", "needs two actions")],
 )
 def test_openings_that_cannot_be_played_are_refused(game: str, opening: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):

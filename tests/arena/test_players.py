@@ -46,7 +46,7 @@ def test_texts_are_read_as_written() -> None:
         ("search:simulations=3,simulations=4", ["simulations twice"]),
         ("search:kind=network", ["before the colon"]),
         ("search:evaluator=oracle", ["evaluator='oracle'"]),
-        ("search:network=a,evaluator=uniform", ["not both"]),
+        ("search:network=a,evaluator=uniform", ["network and evaluator"]),
         ("network", ["network", "missing"]),
         ("runs/x.safetensors", ["did you mean 'search:network=runs/x.safetensors'?"]),
     ],

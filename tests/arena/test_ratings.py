@@ -258,7 +258,7 @@ def test_groups_that_never_met_are_rated_apart() -> None:
     assert found["b"].elo == 500
     assert found["c"].elo == found["c"].low == found["c"].high == 0
     for compare in (found.difference, found.superiority, found.expected, found.interval):
-        with pytest.raises(ValueError, match="a and c cannot be compared: no chain of games connects them"):
+        with pytest.raises(ValueError, match="a and c cannot be compared"):
             compare("a", "c")
     alone = rate({("c", "d"): (9, 0, 1), ("d", "e"): (5, 2, 3)}, anchor="c")
     assert found.difference("d", "e") == pytest.approx(alone.difference("d", "e"), rel=0.02)
@@ -272,7 +272,7 @@ def test_pairs_are_found_among_games() -> None:
     counts = count(game[1:] for game in games)
     backwards = {("b", "a"): {(0.0, 0.0): 1, (0.5, 1.0): 1}}  # the same, as b sees it
     assert rate(counts, pair_up(games)).table == rate(counts, backwards).table
-    with pytest.raises(ValueError, match="pairs of b and a have games that the counts do not have"):
+    with pytest.raises(ValueError, match="pairs of b and a contain games"):
         rate(counts, {("a", "b"): {(1.0, 1.0): 2}})
 
 
@@ -295,7 +295,7 @@ def test_the_unbeaten_stay_finite_and_the_unconnected_are_refused_without_a_prio
 
 @pytest.mark.parametrize("tally", [(-3, 0, 1), (1, 2), (math.nan, 0, 1), (math.inf, 0, 0)])
 def test_counts_that_cannot_be_are_refused(tally: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="games of a and b are wins, draws and losses, 0 or more each"):
+    with pytest.raises(ValueError, match="counts of a and b must be"):
         rate({("a", "b"): tally})
 
 

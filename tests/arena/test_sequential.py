@@ -95,7 +95,7 @@ def test_pairs_that_the_openings_decide_say_little() -> None:
     assert sprt_pairs([0, 0, 0, 0, 0]).ratio == 0
     swept, split = sprt_pairs([2, 0, 16, 0, 12]), sprt(40, 0, 20)
     assert swept.ratio > split.ratio
-    with pytest.raises(ValueError, match="five numbers, not 3"):
+    with pytest.raises(ValueError, match=r"five counts .*, not 3"):
         sprt_pairs([1, 2, 3])
 
 
@@ -168,7 +168,7 @@ def test_a_gate_by_default_rarely_ends_undecided_in_the_long_run(draw: float, se
 
 @pytest.mark.parametrize("settings", [{"draw": 1.0}, {"seat": 0.7}, {"max_games": 7}])
 def test_a_characteristic_of_nothing_possible_is_refused(settings: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"draw lies between|even number"):
+    with pytest.raises(ValueError, match=r"draw must be|even number"):
         operating_characteristic(**settings)
 
 

@@ -56,7 +56,7 @@ def assert_same_report(first: dict[str, Any], second: dict[str, Any], where: Any
             np.testing.assert_array_equal(first[name][player], second[name][player], err_msg=f"{name} at {where}")
 
 
-@pytest.mark.parametrize("name", [name for name in GAMES if name != "matrix"])  # one move: nothing to advance to
+@pytest.mark.parametrize("name", [name for name in GAMES if name != "matrix"])  # one move: no graph to advance to
 @pytest.mark.parametrize("settings", [{}, {"graph": True}, {"graph": True, "canonical": True}, {"batch": 8}])
 def test_every_node_that_can_be_reached_stays_as_it_is(name: str, settings: dict[str, Any]) -> None:
     for seed in (0, 1):
@@ -144,7 +144,7 @@ def test_an_illegal_action_changes_nothing() -> None:
 
 
 def test_nothing_to_advance() -> None:
-    with pytest.raises(ValueError, match="run a search first"):
+    with pytest.raises(ValueError, match="no graph to advance"):
         searcher_of(tictactoe()).advance(3)
 
 
@@ -153,7 +153,7 @@ def test_advance_to_a_finished_game() -> None:
     searcher = searcher_of(state, simulations=50)
     searcher.run(state)
     searcher.advance(2)  # wins
-    with pytest.raises(ValueError, match="nothing to advance"):
+    with pytest.raises(ValueError, match="no graph to advance"):
         searcher.advance(5)
     assert searcher.run(tictactoe()).visits.sum() == 49
 

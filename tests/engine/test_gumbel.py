@@ -271,7 +271,7 @@ def test_an_only_action_needs_no_race() -> None:
     "setting", [{"noise_fraction": 0.1}, {"forced_playouts": 2.0}, {"root_temperature": 1.1}], ids=str
 )
 def test_gumbel_has_noise_of_its_own(setting: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=f"gumbel selection has noise of its own: leave {next(iter(setting))}"):
+    with pytest.raises(ValueError, match=f"adds its own noise at the root: {next(iter(setting))}"):
         rf.SearchConfig(selection="gumbel", **setting)
 
 

@@ -235,7 +235,7 @@ def test_a_latent_search_cannot_be_advanced() -> None:
     model = RulesModel(state.game, HashEvaluator(0), "alternating").roots(state)
     searcher = rf.Searcher(model, config=rf.SearchConfig(simulations=50))
     first = searcher.run(state)
-    with pytest.raises(rf.InvalidInput, match="encode the new observation"):
+    with pytest.raises(rf.InvalidInput, match="not available with a latent model"):
         searcher.advance(1)
     again = searcher.run(state)  # nothing has changed: still the same root
     assert again.visits.sum() == first.visits.sum() + 50
@@ -263,7 +263,7 @@ CHANGES: list[tuple[Any, str]] = [
     (lambda a: LatentOutput(a.latents, a.logits * np.nan, a.values, a.rewards), "row 0: a logit"),
     (lambda a: LatentOutput(a.latents, a.logits, a.values + np.inf, a.rewards), "row 0: the value of player"),
     (lambda a: LatentOutput(a.latents, a.logits, a.values, a.rewards + np.nan), "row 0: a reward is not finite"),
-    (lambda a: LatentOutput(a.latents, "nine", a.values, a.rewards), "logits cannot be read as numbers"),
+    (lambda a: LatentOutput(a.latents, "nine", a.values, a.rewards), "logits cannot be converted to numbers"),
     (lambda a: (a.latents, a.logits), "must return a LatentOutput, not tuple"),
     (lambda a: None, "must return a LatentOutput, not NoneType"),
 ]
@@ -292,7 +292,7 @@ def test_a_model_must_say_who_acts() -> None:
 
 
 def test_a_model_takes_no_other_evaluator() -> None:
-    with pytest.raises(TypeError, match="evaluates itself"):
+    with pytest.raises(TypeError, match="evaluates its own states"):
         rf.Searcher(Counting(), HashEvaluator(0))
 
 

@@ -196,5 +196,5 @@ def test_bounds_need_the_graph() -> None:
     searcher = searcher_of(state, HashEvaluator(1), simulations=20)
     result = searcher.run(state)
     searcher.run(state)
-    with pytest.raises(ValueError, match="the searcher has moved on"):
+    with pytest.raises(ValueError, match="the graph of this result is gone"):
         result.lcb()

@@ -273,16 +273,16 @@ def test_average_is_the_strategy_that_was_learnt(selection: Any) -> None:
 def test_methods_that_are_not_there_say_so() -> None:
     result = rf.search(matrix(PENNIES), simulations=20)
     with pytest.raises(
-        ValueError, match=r"unknown policy method 'nsah'; known: visits, pruned, nash, average, improved"
+        ValueError, match=r"unknown policy method 'nsah'; the methods are visits, pruned, nash, average, improved"
     ):
         result.policy(0, "nsah")
-    with pytest.raises(ValueError, match=r"unknown policy method 'nsah'; known: visits, .*, improved, lcb"):
+    with pytest.raises(ValueError, match=r"unknown policy method 'nsah'; the methods are visits, .*, improved, lcb"):
         result.action(method="nsah")
     for selection in ("puct", "gumbel"):
         plain = rf.search(matrix(PENNIES), simulations=20, selection=selection)
-        with pytest.raises(ValueError, match=r'policy "average" needs selection="regret" or "exp3"'):
+        with pytest.raises(ValueError, match=r'"average" needs .* selection="regret" or "exp3"'):
             plain.policy(0, "average")
-    with pytest.raises(ValueError, match="both players act here: say which player"):
+    with pytest.raises(ValueError, match="both players act here"):
         result.policy()
     with pytest.raises(ValueError, match="player 1 does not act here"):
         rf.search(tictactoe(), simulations=5).policy(1)

@@ -179,18 +179,18 @@ def test_a_state_by_protocol_alone_can_be_searched() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ("outside", "outside 0 .. num_actions - 1"),
+        ("outside", "not from 0 to num_actions - 1"),
         ("none", "acts but has no legal action"),
-        ("index", "an index that is no outcome"),
-        ("unmapped", "legal action 1 belongs to no outcome"),
+        ("index", "an index that is not an outcome"),
+        ("unmapped", "legal action 1 has no outcome"),
         ("short", "one index per action"),
-        ("fickle", "the same position must have the same actions"),
+        ("fickle", "equal keys must have equal actions"),
         ("rewards", "two rewards"),
         ("observation", "wrong size"),
-        ("list", r"outcomes\(\) must give a tuple of two arrays of int32"),
+        ("list", r"outcomes\(\) must return a tuple of two int32 arrays"),
         ("sum", r"apply\(\) must return float32\[2\]"),
-        ("name", "key must be a whole number of 64 bits"),
-        ("picture", r"observation\(\) must give float32"),
+        ("name", "key must be a 64-bit whole number"),
+        ("picture", r"observation\(\) must return float32"),
     ],
 )
 def test_broken_promises_are_named(wrong: str, message: str) -> None:
@@ -205,7 +205,7 @@ def test_more_actions_than_outcomes_can_be_numbered() -> None:
             super().__init__(turns=1, branching=branching)
 
     assert rf.search(Wide(32_767).initial_state(), simulations=3).visits.sum() == 2
-    with pytest.raises(rf.InvalidInput, match="32767 actions apart, not 32768"):
+    with pytest.raises(rf.InvalidInput, match="at most 32767 actions, not 32768"):
         rf.search(Wide(32_768).initial_state(), simulations=3)
 
 

@@ -47,7 +47,7 @@ def test_a_copy_says_the_same(name: str, how: str) -> None:
 def test_what_needs_the_graph_says_so() -> None:
     same = pickle.loads(pickle.dumps(found("hex")))
     for look in (lambda: same.node([]), same.tree, same.variation):
-        with pytest.raises(ValueError, match="the graph stays with the searcher"):
+        with pytest.raises(ValueError, match="has no search graph"):
             look()
 
 

@@ -439,9 +439,9 @@ def test_finished_game() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, "start", object(), np.zeros(9)])
 def test_not_a_state(wrong: Any) -> None:
-    with pytest.raises(TypeError, match=f"needs a state, not {type(wrong).__name__}"):
+    with pytest.raises(TypeError, match=f"must be a state of a game, not {type(wrong).__name__}"):
         rf.search(wrong)
-    with pytest.raises(TypeError, match="needs a state"):
+    with pytest.raises(TypeError, match="must be a state"):
         searcher_of(tictactoe()).run(wrong)
 
 
@@ -520,7 +520,7 @@ def test_settings_are_frozen() -> None:
 
 
 def test_rollouts_need_a_game() -> None:
-    with pytest.raises(ValueError, match="at least one game, not 0"):
+    with pytest.raises(ValueError, match="at least 1, not 0"):
         rf.evaluators.Rollout(0)
 
 
@@ -561,9 +561,9 @@ def test_seeds_of_many_searches_make_each_what_it_is_alone() -> None:
         np.testing.assert_array_equal(result.visits, alone.visits)
         np.testing.assert_array_equal(result.priors[1], alone.priors[1])
     assert not np.array_equal(found[0].priors[1], found[1].priors[1])
-    with pytest.raises(ValueError, match="searcher of its own"):
+    with pytest.raises(ValueError, match="one Searcher per state"):
         rf.Searcher(game, rf.evaluators.Uniform(), config).run_many(states, seeds)
     with pytest.raises(ValueError, match="seed"):
         rf.Searcher(game, evaluator, config).run_many(states, [-1] * 5)
-    with pytest.raises(ValueError, match="5 states and 2 seeds"):
+    with pytest.raises(ValueError, match="5 states, but 2 seeds"):
         rf.Searcher(game, evaluator, config).run_many(states, [1, 2])

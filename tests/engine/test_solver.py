@@ -453,5 +453,5 @@ class Unfair(Loans):
 def test_turns_that_do_not_sum_to_nothing_are_refused_with_a_discount() -> None:
     state = Unfair().initial_state()
     assert prove(state, 100).proven is not None
-    with pytest.raises(rf.InvalidInput, match=r"promises zero_sum and pays 1\.0+ and 0\.0+ in one turn"):
+    with pytest.raises(rf.InvalidInput, match=r"declares zero_sum, but the rewards of a turn are 1\.0+ and 0\.0+"):
         prove(state, 100, discount=0.9)

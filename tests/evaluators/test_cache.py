@@ -157,7 +157,7 @@ def test_threads_share_a_cache() -> None:
 
 
 def test_what_cannot_be_asked_cannot_be_cached() -> None:
-    with pytest.raises(TypeError, match="Rollout has no method evaluate"):
+    with pytest.raises(TypeError, match="Rollout cannot be wrapped"):
         Cached(rf.evaluators.Rollout())
-    with pytest.raises(ValueError, match="at least one position"):
+    with pytest.raises(ValueError, match="capacity must be at least 1"):
         Cached(Observing(), capacity=0)

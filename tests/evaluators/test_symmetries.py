@@ -223,7 +223,7 @@ def test_an_ensemble_is_the_mean_of_probabilities_and_values() -> None:
         values = first * parts[0].values + second * parts[1].values
         np.testing.assert_allclose(found.values[batch.acting], values, rtol=1e-6)
     for weights in ([1], [1, -1], [0, 0], [1, float("nan")]):
-        with pytest.raises(ValueError, match="as many weights, none negative"):
+        with pytest.raises(ValueError, match="non-negative numbers"):
             Ensemble([one, other], weights)
     with pytest.raises(ValueError, match="at least one"):
         Ensemble([])

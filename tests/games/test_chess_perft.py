@@ -48,7 +48,7 @@ def test_perft_of_no_moves_is_one() -> None:
 @pytest.mark.parametrize("name", ["chess", "tictactoe", "goofspiel"])
 @pytest.mark.parametrize("depth", [-1, -(2**31), 129, 2**31 - 1])
 def test_perft_of_an_absurd_depth_is_refused(name: str, depth: int) -> None:
-    with pytest.raises(rf.InvalidInput, match=f"perft counts 0 to 128 plies ahead, not {depth}"):
+    with pytest.raises(rf.InvalidInput, match=f"depth of perft must be from 0 to 128, not {depth}"):
         rf.make(name).initial_state().perft(depth)
 
 

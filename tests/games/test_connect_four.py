@@ -120,7 +120,7 @@ def test_promises_hold_after_any_actions(columns: list[int]) -> None:
 @pytest.mark.parametrize(
     ("parts", "complaint"),
     [
-        ({"board": [*EMPTY[:4], "x......", "......."]}, "column a hangs above an empty cell"),
+        ({"board": [*EMPTY[:4], "x......", "......."]}, "column a is above an empty cell"),
         ({"board": [*EMPTY[:5], "xx....."]}, "not 2 against 0"),
         ({"board": [*EMPTY[:5], "o......"]}, "not 0 against 1"),
         ({"board": [*EMPTY[:4], "ooo....", "xxxxo.."]}, "x has four in a line, so it moved last"),
@@ -130,7 +130,7 @@ def test_promises_hold_after_any_actions(columns: list[int]) -> None:
         ({"actions": "a h"}, "'h' is not a legal action"),
         ({"actions": "a a a a a a a"}, "'a' is not a legal action"),
         ({"actions": 3}, "a text or a list, not 3"),
-        ({"actions": "a", "board": EMPTY}, "leave out board"),
+        ({"actions": "a", "board": EMPTY}, "either actions or board"),
         ({"bored": EMPTY}, "no part 'bored'"),
     ],
 )

@@ -32,7 +32,7 @@ def neighbours(row: int, column: int) -> list[tuple[int, int]]:
 
 
 def flood_winner(board: list[str]) -> int | None:
-    """Who has joined its edges, found from nothing but the picture of the board."""
+    """Who has connected its edges, found from nothing but the picture of the board."""
     size = len(board)
     for player, symbol in enumerate("xo"):
         stones = {(r, c) for r in range(size) for c in range(size) if board[r][c] == symbol}
@@ -237,13 +237,13 @@ BOARD = ["x..", ".o.", "..."]
         ({"board": ["x...", ".o.", "..."]}, "3 characters out of 'xo.', not 'x...'"),
         ({"board": ["X..", ".o.", "..."]}, "not 'X..'"),
         ({"board": [1, 2, 3]}, "not 1"),
-        ({"board": ["xx.", "...", "..."]}, "with 2 x and 0 o it is nobody's turn"),
-        ({"board": ["o..", "...", "..."]}, "with 0 x and 1 o it is nobody's turn"),
+        ({"board": ["xx.", "...", "..."]}, "with 2 x and 0 o the position is impossible"),
+        ({"board": ["o..", "...", "..."]}, "with 0 x and 1 o the position is impossible"),
         ({"board": BOARD, "to_move": "o"}, "with 1 x and 1 o it is not o's turn"),
         ({"board": BOARD, "to_move": "black"}, "to_move must be 'x' or 'o', not 'black'"),
         ({"board": BOARD, "to_move": 0}, "to_move must be 'x' or 'o', not 0"),
-        ({"board": ["xo.", "xo.", "x.o"]}, "x has joined its edges, so it moved last"),
-        ({"board": ["ooo", "xx.", "xx."]}, "o has joined its edges, so it moved last"),
+        ({"board": ["xo.", "xo.", "x.o"]}, "x has connected its edges, so it moved last"),
+        ({"board": ["ooo", "xx.", "xx."]}, "o has connected its edges, so it moved last"),
         ({"board": BOARD, "last": "a1"}, "a stone of o, the player who is not to move, not 'a1'"),
         ({"board": BOARD, "last": "z9"}, "last must name a stone of o"),
         ({"board": BOARD, "last": 4}, "last must name a stone of o"),
@@ -253,7 +253,7 @@ BOARD = ["x..", ".o.", "..."]
         ({"actions": "a1 b1 a2 b2 a3 b3"}, "'b3' is not a legal action"),
         ({"actions": [0, 9]}, "9 is not a legal action"),
         ({"actions": {"a": 1}}, "a text or a list"),
-        ({"actions": "a1", "board": BOARD}, "leave out board, to_move and last"),
+        ({"actions": "a1", "board": BOARD}, "either actions, or board, to_move and last"),
     ],
 )
 def test_wrong_positions_are_refused(parts: dict, complaint: str) -> None:

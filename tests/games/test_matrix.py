@@ -140,7 +140,7 @@ def test_the_text_and_the_picture_are_the_table() -> None:
         "             0         1         2",
         "   0      1,-1      -2,2  3.5,-3.5",
         "   1       0,0      4,-4      -1,1",
-        "both to choose",
+        "both to move",
     ]
     state.apply(1, 2)
     assert str(state).endswith("played 1 against 2")

@@ -221,7 +221,7 @@ def test_fields_keep_what_was_paid():
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({}, "tictactoe_python: a state needs a position"),
+        ({}, "tictactoe_python: position is required"),
         ({"bord": "." * 9}, r"a position has no part 'bord' \(it has position returns\)"),
         ({"position": 7}, "7 is not a position: acting raised TypeError"),
         ({"position": None}, "None is not a position"),
@@ -240,7 +240,7 @@ def test_an_impossible_position_is_refused(parts, message):
 
 
 def test_a_position_that_the_game_takes_wrongly_is_refused():
-    with pytest.raises(rf.InvalidInput, match=r"is not a position: Pile\.acting must give .* not \(5,\)$"):
+    with pytest.raises(rf.InvalidInput, match=r"is not a position: Pile\.acting must return .* not \(5,\)$"):
         Pile().state((7, 5, (0, 0)))
 
 
@@ -361,44 +361,44 @@ def test_missing_declarations_and_methods_are_named():
     with pytest.raises(TypeError, match=r"abstract.*acting.*apply.*legal_actions.*observation.*start"):
         Empty()
     methods = {name: getattr(TicTacToe, name) for name in Empty.__abstractmethods__}
-    with pytest.raises(TypeError, match="Silent does not say its num_actions: set it on the class"):
+    with pytest.raises(TypeError, match="Silent has no num_actions: set it on the class"):
         type("Silent", (rf.PythonGame,), methods)()
 
 
 BROKEN = {
     "acting": [
-        (lambda self, cells: (2,), r"must give \(0,\), \(1,\), \(0, 1\) or \(\), not \(2,\)"),
+        (lambda self, cells: (2,), r"must return \(0,\), \(1,\), \(0, 1\) or \(\), not \(2,\)"),
         (lambda self, cells: 0, "not 0"),
         (lambda self, cells: None, "not None"),
         (lambda self, cells: (1, 0), r"not \(1, 0\)"),
         (lambda self, cells: (0, 1), "does not say simultaneous = True"),
     ],
     "legal_actions": [
-        (lambda self, cells, player: [0, 9], "gave 9, but actions go from 0 to 8"),
-        (lambda self, cells, player: [-1, 0], "gave -1"),
-        (lambda self, cells, player: [0, 0], "gave an action twice"),
-        (lambda self, cells, player: [], "gave none for player 0, who acts"),
-        (lambda self, cells, player: [0.5], "must give whole numbers"),
-        (lambda self, cells, player: itertools.count(), "gave 9, but actions go from 0 to 8"),
+        (lambda self, cells, player: [0, 9], "returned 9, but actions must be from 0 to 8"),
+        (lambda self, cells, player: [-1, 0], "returned -1"),
+        (lambda self, cells, player: [0, 0], "returned an action twice"),
+        (lambda self, cells, player: [], "returned no action for player 0"),
+        (lambda self, cells, player: [0.5], "must return whole numbers"),
+        (lambda self, cells, player: itertools.count(), "returned 9, but actions must be from 0 to 8"),
     ],
     "apply": [
-        (lambda self, cells, cell: cells, r"must give \(position, rewards\)"),
-        (lambda self, cells, cell: (cells, 0), "must give finite rewards for the two players, not 0"),
-        (lambda self, cells, cell: (cells, (0, 0, 0)), "must give finite rewards"),
-        (lambda self, cells, cell: (cells, (float("nan"), 0)), "must give finite rewards"),
-        (lambda self, cells, cell: (cells, "win"), "must give finite rewards"),
+        (lambda self, cells, cell: cells, r"must return \(position, rewards\)"),
+        (lambda self, cells, cell: (cells, 0), "must return finite rewards for the two players, not 0"),
+        (lambda self, cells, cell: (cells, (0, 0, 0)), "must return finite rewards"),
+        (lambda self, cells, cell: (cells, (float("nan"), 0)), "must return finite rewards"),
+        (lambda self, cells, cell: (cells, "win"), "must return finite rewards"),
     ],
     "observation": [
         (lambda self, cells, player: np.zeros((3, 3)), r"must have shape \(2, 3, 3\), not \(3, 3\)"),
-        (lambda self, cells, player: [[1, 2], [3]], "must give numbers"),
-        (lambda self, cells, player: "board", "must give numbers"),
+        (lambda self, cells, player: [[1, 2], [3]], "must return numbers"),
+        (lambda self, cells, player: "board", "must return numbers"),
     ],
     "key": [
-        (lambda self, cells: -1, r"must give a whole number from 0 to 2\*\*64 - 1, not -1"),
-        (lambda self, cells: 2**64, "must give a whole number"),
-        (lambda self, cells: "abc", "must give a whole number"),
+        (lambda self, cells: -1, r"must return a whole number from 0 to 2\*\*64 - 1, not -1"),
+        (lambda self, cells: 2**64, "must return a whole number"),
+        (lambda self, cells: "abc", "must return a whole number"),
     ],
-    "action_name": [(lambda self, cells, player, cell: 7, "must give a text, not 7")],
+    "action_name": [(lambda self, cells, player, cell: 7, "must return a string, not 7")],
     "outcomes": [
         (lambda self, cells, player: [[0, 1]], "must put every legal action in one group"),
         (lambda self, cells, player: [range(9), [0]], "must put every legal action in one group"),
@@ -438,7 +438,7 @@ def test_symmetries_need_a_transform():
 
     state = Untransformed().initial_state()
     assert state.transform(0).key == state.key
-    with pytest.raises(rf.BrokenGame, match="no transform"):
+    with pytest.raises(rf.BrokenGame, match="does not define transform"):
         state.transform(1)
 
 
@@ -502,14 +502,14 @@ def test_a_factory_can_be_registered():
 
 @pytest.mark.parametrize("name", ["", "a:b", 3])
 def test_impossible_names_are_refused(name):
-    with pytest.raises(ValueError, match="name is a text without ':'"):
+    with pytest.raises(ValueError, match="name must be a string without ':'"):
         rf.register(name)(TicTacToe)
 
 
 def test_native_names_are_taken():
-    with pytest.raises(ValueError, match="'tictactoe' is a native game"):
+    with pytest.raises(ValueError, match="'tictactoe' is the name of a native game"):
         rf.register("tictactoe")(TicTacToe)
-    with pytest.raises(ValueError, match="'tictactoe' is a native game"):
+    with pytest.raises(ValueError, match="'tictactoe' is the name of a native game"):
         rf.register(type("TicTacToe", (TicTacToe,), {}))
 
 

@@ -203,7 +203,7 @@ def test_the_orchestrator_finds_what_searches_alone_find(table: bool) -> None:
     for state, root in zip(states, together, strict=True):
         wanted = NeuralMCTS(HashEvaluator(0), **noisy).search(state, 30)
         assert [n.visits for n in root.walk()] == [n.visits for n in wanted.walk()]
-    with pytest.raises(ValueError, match="need algorithm='mcts'"):
+    with pytest.raises(ValueError, match="needs algorithm='mcts'"):
         Orchestrator(None, mcts_config={"algorithm": "minimax"})
 
 

@@ -197,15 +197,15 @@ def test_settings_are_checked() -> None:
     module = net("hex", "1x8")
     for settings, complaint in (
         ({"thread": 2}, "no evaluator setting 'thread'; did you mean 'threads'"),
-        ({"precision": "bf16"}, "on a CPU networks run in fp32"),
-        ({"compile": True}, "compile is for CUDA"),
-        ({"buckets": [0, 2]}, "batch sizes from 1 on"),
+        ({"precision": "bf16"}, "fp32 on a CPU"),
+        ({"compile": True}, "compile=True needs CUDA"),
+        ({"buckets": [0, 2]}, "batch sizes of at least 1"),
     ):
         with pytest.raises(ValueError, match=complaint):
             Network(module, "cpu", **settings)
-    with pytest.raises(TypeError, match="a network is a torch module, not str"):
+    with pytest.raises(TypeError, match="must be a torch module, not str"):
         Network("net.safetensors")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="cpu or cuda"):
+    with pytest.raises(ValueError, match="cpu, cuda or cuda:N"):
         Network(module, "meta")
 
 

@@ -126,7 +126,7 @@ def test_a_layout_of_ones_own() -> None:
     try:
         assert policy_layout(wide) == Layout("cells", extra=1)
         networks.register_layout("wide_test_game", Layout("cells"))
-        with pytest.raises(ValueError, match=r"wide_test_game: .* does not give 13 actions on \[1, 3, 4\]"):
+        with pytest.raises(ValueError, match=r"wide_test_game: .* does not have 13 actions on a board of \[1, 3, 4\]"):
             policy_layout(wide)
     finally:
         del layouts._LAYOUTS["wide_test_game"], layouts._UNIT["wide_test_game"]
@@ -134,6 +134,6 @@ def test_a_layout_of_ones_own() -> None:
 
 def test_a_tower_needs_planes() -> None:
     flat = game_like("flat_test_game", (5,), 2)
-    with pytest.raises(ValueError, match=r"a resnet needs planes, and flat_test_game shows \[5\]: take an mlp"):
+    with pytest.raises(ValueError, match=r"flat_test_game has \[5\]: use an mlp"):
         networks.make(flat, ResNetConfig())
     assert networks.make(flat).config.kind == "mlp"

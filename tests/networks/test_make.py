@@ -74,7 +74,7 @@ def test_the_size_of_the_board_is_told_to_the_network() -> None:
 
 def test_a_size_that_is_part_of_the_weights_is_refused() -> None:
     evaluator = rf.evaluators.Network(net("hex", "mlp:1x8"), "cpu")
-    with pytest.raises(rf.EvaluatorError, match=r"for hex with observations of shape \[3, 5, 5\], not \[3, 6, 6\]"):
+    with pytest.raises(rf.EvaluatorError, match=r"for hex needs observations of shape \[3, 5, 5\], not \[3, 6, 6\]"):
         rf.search(rf.make("hex", size=6).initial_state(), evaluator, simulations=2)
 
 
@@ -184,12 +184,12 @@ def test_configs(given: object, expected: networks.NetworkConfig) -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ("6 by 64", "written BLOCKSxCHANNELS"),
-        ("transformer:2x8", "no kind of network 'transformer'; there are mlp, resnet"),
+        ("6 by 64", "must be BLOCKSxCHANNELS"),
+        ("transformer:2x8", "unknown kind of network 'transformer'; the kinds are mlp, resnet"),
         ({"block": 3}, "no network setting 'block'; did you mean 'blocks'"),
         ({"blocks": 3.5}, "network setting blocks=3.5"),
         ({"blocks": -1}, "network setting blocks=-1"),
-        ({"heads": ["wdl", "wdl"]}, "names a head twice"),
+        ({"heads": ["wdl", "wdl"]}, "a head twice"),
         ({"heads": ["moves"]}, "network setting heads"),
     ],
 )
@@ -294,7 +294,7 @@ def test_a_kind_of_ones_own() -> None:
         module = networks.make(game, {"kind": "flat"})
         result = rf.search(game.initial_state(), rf.evaluators.Network(module, "cpu"), simulations=10)
         assert result.visits.sum() == 9
-        with pytest.raises(ValueError, match="there is no short form flat:2x8: give the settings of FlatConfig"):
+        with pytest.raises(ValueError, match="no shorthand flat:2x8: give the settings of FlatConfig"):
             networks.make(game, "flat:2x8")
     finally:
         del Registry._entries["flat"]

@@ -89,7 +89,7 @@ def test_files(tmp_path: Path) -> None:
         onnx.evaluate(batch_of([rf.make("hex", size=6).initial_state()]))
     state = module.state_dict()
     for bad, complaint in (
-        ({}, "the weights lack"),
+        ({}, "the weights do not contain"),
         ({**state, "stem.conv.weight": np.zeros(3)}, r"stem.conv.weight must have shape \[8, 3, 3, 3\], not \[3\]"),
     ):
         with pytest.raises(ValueError, match=complaint):
@@ -119,7 +119,7 @@ def test_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
             np.testing.assert_array_equal(found.logits, wanted.logits)
     assert refused > 0.9 * len(places)
     for damaged in (whole[:1000], b"", b"no model"):
-        with pytest.raises(ValueError, match="this model is damaged, or no ONNX model"):
+        with pytest.raises(ValueError, match="this model is damaged, or not an ONNX model"):
             Onnx(bytes(damaged))
 
 
@@ -140,7 +140,7 @@ def test_a_model_that_claims_more_than_it_has_is_refused() -> None:
         given = helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["rows", 40_000])
         found = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("logits", "values")]
         model = helper.make_model(helper.make_graph(nodes, "boast", [given], found, [weight]), ir_version=8)
-        with pytest.raises(ValueError, match="this model is damaged, or no ONNX model"):
+        with pytest.raises(ValueError, match="this model is damaged, or not an ONNX model"):
             Onnx(model.SerializeToString())
 
 
@@ -171,9 +171,9 @@ def test_a_network_for_another_game_says_so(label: str, config: str) -> None:
     """A module too, before an export that would fail somewhere inside torch."""
     state, module = rf.make("hex", size=3).initial_state(), net(label, config)
     for evaluator in (Onnx(module), Network(module, "cpu")):
-        with pytest.raises(rf.EvaluatorError, match=rf"for {label} with observations of shape .*, not \[3, 3, 3\]"):
+        with pytest.raises(rf.EvaluatorError, match=rf"for {label} needs observations of shape .*, not \[3, 3, 3\]"):
             rf.search(state, evaluator, simulations=2)
-    with pytest.raises(rf.EvaluatorError, match=r"for observations of shape .*, not \[3, 3, 3\]"):
+    with pytest.raises(rf.EvaluatorError, match=r"needs observations of shape .*, not \[3, 3, 3\]"):
         rf.search(state, Onnx(networks.onnx_bytes(module)), simulations=2)
 
 
@@ -194,9 +194,9 @@ def test_weights_that_are_not_finite_are_refused() -> None:
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Onnx(tmp_path / "nothing.onnx")
-    with pytest.raises(ValueError, match="threads is at least 1"):
+    with pytest.raises(ValueError, match="threads must be at least 1"):
         Onnx(b"", threads=0)
-    with pytest.raises(TypeError, match="a file, its bytes or a torch module, not Network"):
+    with pytest.raises(TypeError, match="a path, bytes or a torch module, not Network"):
         Onnx(rf.pretrained("hex-5"))
-    with pytest.raises(ValueError, match="needs the observation's shape"):
+    with pytest.raises(ValueError, match="observation_shape is required"):
         networks.onnx_bytes(__import__("torch").nn.Linear(1, 1))

@@ -100,7 +100,7 @@ def test_ids_comments_and_line_ends(client: Client) -> None:
         (b"\n\r\n   \n# only a comment\n7\tname\n", "=7 ramify\n"),
         (b"3 nonsense\n", "?3 unknown command: nonsense\n"),
         (b"na\x00me\x7f\n", "= ramify\n"),
-        (b"4\n", "?4 there is no command after the id\n"),
+        (b"4\n", "?4 missing command after the id\n"),
         (b"\xff\xfe\xe2 name\n", None),
         (b"x" * 300_000 + b"\nname\n", f"? a line has at most {LONGEST} characters\n"),
     ]:
@@ -159,7 +159,7 @@ def test_whole_games_are_played_to_the_end(client: Client) -> None:
 def test_mistakes_on_the_command_line_are_one_line() -> None:
     mistakes = (
         (["--network", "nothing"], "nothing"),
-        (["--network", __file__], "no network"),
+        (["--network", __file__], "not a network"),
         (["--seconds", "-1"], "seconds"),
     )
     for arguments, word in mistakes:

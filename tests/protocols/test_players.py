@@ -59,11 +59,11 @@ def _nothing_is_left_behind():
 def test_the_kinds_are_known() -> None:
     assert {"uci", "htp"} <= set(player_kinds())
     assert player_config("uci", command="x", nodes=5) == UciConfig(command="x", nodes=5)
-    with pytest.raises(ValueError, match="nodes, depth or seconds"):
+    with pytest.raises(ValueError, match="nodes, depth and seconds"):
         UciConfig(command="x")
-    with pytest.raises(ValueError, match="play chess, not hex"):
+    with pytest.raises(ValueError, match="play only chess, not hex"):
         UciConfig(command=UCI, nodes=1).open(rf.make("hex", size=5))
-    with pytest.raises(ValueError, match="play hex, not chess"):
+    with pytest.raises(ValueError, match="play only hex, not chess"):
         HtpConfig(command=HTP).open(rf.make("chess"))
 
 

@@ -95,7 +95,7 @@ def test_forged_shards_are_told_in_one_sentence(name: str, tmp_path: Path, caplo
 
 def test_headers_that_lack_something_say_so(tmp_path: Path) -> None:
     (tmp_path / "000000.games").write_bytes(forge(b"{}", b""))
-    with pytest.raises(DamagedShard, match=r"000000\.games: its header does not have 'games'$"):
+    with pytest.raises(DamagedShard, match=r"000000\.games: the header has no entry 'games'$"):
         read_header(tmp_path / "000000.games")["games"]
 
 
@@ -124,9 +124,9 @@ def test_games_that_grow_too_large_are_refused(tmp_path: Path, monkeypatch: pyte
 
 def test_large_lots_are_split(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_WRITTEN", 100)
-    assert records.lot([b"x" * 60] * 3, 3) == [b"x" * 60]
-    assert records.lot([b"x" * 30] * 9, 9) == [b"x" * 30] * 3
-    assert records.lot([b"x" * 300], 1) == [b"x" * 300]
+    assert records.shard_records([b"x" * 60] * 3, 3) == [b"x" * 60]
+    assert records.shard_records([b"x" * 30] * 9, 9) == [b"x" * 30] * 3
+    assert records.shard_records([b"x" * 300], 1) == [b"x" * 300]
 
 
 def test_shards_of_the_first_version_open() -> None:

@@ -81,7 +81,7 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path, sta
     process = start(*ENDLESS)
     code, out, err = run(*WORDS, "--games", "3")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert f"process {process.pid} is playing games into games already: wait for it" in err
+    assert f"process {process.pid} is already playing games into games: wait for it" in err
     process.kill()
     process.wait()
     code, _, err = run(*WORDS, "--games", "3")
@@ -93,7 +93,10 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path, sta
 
 def test_one_process_does_not_play_twice_into_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["ramify.selfplay.run"], "WAIT_SECONDS", 0.0)  # not the function
-    with held(tmp_path), pytest.raises(InUse, match=rf"^process {os.getpid()} is playing games into {tmp_path} "):
+    with (
+        held(tmp_path),
+        pytest.raises(InUse, match=rf"^process {os.getpid()} is already playing games into {tmp_path}"),
+    ):
         run(player(1), tmp_path)
     run(player(1), tmp_path)
 
@@ -251,7 +254,7 @@ def test_so_many_games_as_asked_for_and_no_more(tmp_path: Path, run: Any) -> Non
 
 
 def test_numbers_that_cannot_be_are_named() -> None:
-    with pytest.raises(ValueError, match="unfinished must be a whole number from 0 on, not -1"):
+    with pytest.raises(ValueError, match="unfinished must be an integer of at least 0, not -1"):
         player(2, unfinished=[-1])
 
 
@@ -282,14 +285,14 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
 
 def test_folders_that_cannot_be_written_to(tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "games").write_text("a file")
-    assert run(*WORDS)[::2] == (2, "ramify: games cannot be kept in games: file exists\n")
+    assert run(*WORDS)[::2] == (2, "ramify: cannot use games for self-play games: file exists\n")
     (tmp_path / "games").unlink()
 
     def read_only(*_: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(journals, "locked", read_only)
-    assert run(*WORDS)[::2] == (2, "ramify: games cannot be kept in games: read-only file system\n")
+    assert run(*WORDS)[::2] == (2, "ramify: cannot use games for self-play games: read-only file system\n")
 
 
 def test_a_lock_that_was_left_behind_keeps_nobody_out(tmp_path: Path) -> None:

@@ -69,9 +69,9 @@ def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as connection:
         connection.execute("CREATE TABLE cats (name TEXT)")
     connection.close()
-    with pytest.raises(StoreError, match="something else, with the tables cats"):
+    with pytest.raises(StoreError, match="another program, with the tables cats"):
         Store(tmp_path / "other.db")
-    with pytest.raises(StoreError, match="folder"):
+    with pytest.raises(StoreError, match="directory"):
         Store(tmp_path)
 
 
@@ -105,7 +105,7 @@ def test_runs_metrics_and_checkpoints(tmp_path: Path) -> None:
         assert store.run(run).status == "running"
         assert store.run(run).config["lr"] == 0.1
         for call in (lambda: store.add_metrics("third", 1, {"x": 1.0}), lambda: store.checkpoints(99)):
-            with pytest.raises(KeyError, match="there are second, first"):
+            with pytest.raises(KeyError, match="the runs are second, first"):
                 call()
 
 

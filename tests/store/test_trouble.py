@@ -126,7 +126,7 @@ def test_a_file_that_is_no_good_is_one_sentence_and_left_alone(run, damage) -> N
 def test_a_database_of_something_else_is_not_changed(tmp_path: Path) -> None:
     other_tables(tmp_path / "x.db")
     before = (tmp_path / "x.db").read_bytes()
-    with pytest.raises(StoreError, match="something else, with the tables alembic_version, cats"):
+    with pytest.raises(StoreError, match="another program, with the tables alembic_version, cats"):
         Store(tmp_path / "x.db")
     assert (tmp_path / "x.db").read_bytes() == before
 

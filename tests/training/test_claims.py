@@ -37,8 +37,8 @@ def test_the_files_of_a_user_stay_as_they_are(run, tmp_path):
     before = content(tmp_path)
     code, out, err = run("train", "config.yaml", "--folder", ".")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert ". has config.yaml and checkpoints already, but no run of ramify" in err
-    assert "give another folder, such as run" in err
+    assert ". already has config.yaml and checkpoints, which are not from a run of ramify" in err
+    assert "use another directory, such as run" in err
     assert content(tmp_path) == before
 
 
@@ -49,7 +49,7 @@ def test_the_files_of_a_user_stay_as_they_are(run, tmp_path):
 def test_no_name_of_a_run_is_taken_from_anybody(tmp_path, name, text):
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match="give another folder"):
+    with pytest.raises(ValueError, match="use another directory"):
         train(tiny(loop__iterations=1), tmp_path)
     assert content(tmp_path) == {name: text.encode()}
 
@@ -91,7 +91,7 @@ def test_a_checkpoint_with_files_of_others_is_not_deleted(tmp_path):
     training.begin()
     training.metrics.close()
     (tmp_path / "checkpoints" / "000000" / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match="000000 has files that are not a checkpoint's"):
+    with pytest.raises(ValueError, match="000000 has files that are not part of a checkpoint"):
         train(tiny(network="mlp:1x8"), tmp_path)
     assert (tmp_path / "checkpoints" / "000000" / "notes.txt").read_text() == "mine"
 
@@ -101,7 +101,7 @@ def test_a_config_changed_by_hand_stays(unbroken, tmp_path, caplog):
     changed = "# longer\n" + (folder / "config.yaml").read_text()
     (folder / "config.yaml").write_text(changed)
     train(tiny(loop__iterations=3, loop__keep=2), folder)
-    assert "was changed by hand and stays as it is" in caplog.text
+    assert "was edited by hand" in caplog.text
     assert (folder / "config.yaml").read_text() == changed
     assert read_marker(folder)["config"]["loop"]["keep"] == 2
 
@@ -171,6 +171,6 @@ def test_games_that_were_discarded_are_not_missed(tmp_path, caplog):
     (tmp_path / "games" / "foreign.games").write_text("not a shard")
     (tmp_path / "games" / "000000.games").write_text("not ours either")
     train(tiny(loop__iterations=5, **settings), tmp_path)
-    assert "games that this run has played" not in caplog.text
+    assert "games of this run" not in caplog.text
     assert (tmp_path / "games" / "000000.games").read_text() == "not ours either"
     assert (tmp_path / "games" / "foreign.games").exists()

@@ -23,13 +23,13 @@ def test_presets_are_whole(name):
         ({"gmae": "hex"}, "no training setting 'gmae'; did you mean 'game'"),
         ({"loop.iteratoins": 3}, "no loop setting 'iteratoins'; did you mean 'iterations'"),
         ({"search.simulatons": 3}, "no search setting 'simulatons'; did you mean 'simulations'"),
-        ({"loop": 3}, "loop=3: it is a group, of settings such as loop.NAME"),
+        ({"loop": 3}, "loop=3: it is a group of settings"),
         ({"loop.batch": 0}, "loop setting batch=0: input should be greater"),
         ({"targets.policy": "vists"}, "target setting policy='vists'"),
         ({"targets": {"root_share": 0.7, "short_share": 0.7}}, "must not exceed 1"),
-        ({"targets.policy": "average"}, 'needs search selection="regret"'),
+        ({"targets.policy": "average"}, 'needs search.selection="regret"'),
         ({"seed.x": 3}, "training setting seed is 0: it has no setting 'x' within"),
-        ({"loop": {"exact": True, "overlap": True}}, "exact runs take turns"),
+        ({"loop": {"exact": True, "overlap": True}}, "loop.exact needs loop.overlap=false"),
     ],
 )
 def test_wrong_settings_are_named(changes, message):

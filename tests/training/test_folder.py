@@ -34,7 +34,7 @@ def holder(tmp_path):
 
 def test_a_second_process_is_refused_until_the_first_is_killed(tmp_path, holder):
     run = tmp_path / "run"
-    with pytest.raises(RuntimeError, match=rf"^process {holder.pid} is training in {run} already: "):
+    with pytest.raises(RuntimeError, match=rf"^process {holder.pid} is already training in {run}: "):
         train(tiny(loop__iterations=1), run)
     assert [path.name for path in run.iterdir()] == [LOCK]
     holder.kill()
@@ -51,7 +51,7 @@ def test_a_run_holds_its_folder_while_it_lasts(tmp_path):
             seen.append(status)
             train(tiny(), tmp_path)
 
-    with pytest.raises(RuntimeError, match=f"process {os.getpid()} is training in"):
+    with pytest.raises(RuntimeError, match=f"process {os.getpid()} is already training in"):
         train(tiny(), tmp_path, show=again)
     train(tiny(loop__iterations=1), tmp_path)  # it has let go
 
@@ -59,7 +59,7 @@ def test_a_run_holds_its_folder_while_it_lasts(tmp_path):
 def test_two_that_begin_at_once_do_not_both_train(tmp_path, monkeypatch):
     """The second look counts: the first one is over before the other run has made the folder."""
     monkeypatch.setattr("ramify.training.run.refuse_held", lambda _: None)
-    with held(tmp_path), pytest.raises(RuntimeError, match="is training in"):
+    with held(tmp_path), pytest.raises(RuntimeError, match="is already training in"):
         train(tiny(), tmp_path)
     assert not (tmp_path / "config.yaml").exists()
 
@@ -80,5 +80,5 @@ def test_a_refused_run_is_not_noted_as_failed(run, tmp_path, holder, monkeypatch
         store.start_run(name, {})
         code, _, err = run("train", "hex-5", "network=1x8", "--folder", "run", "--store", "r.db")
         assert (code, err.count("\n")) == (2, 1)
-        assert f"process {holder.pid} is training in run already" in err
+        assert f"process {holder.pid} is already training in run" in err
         assert store.run(name).status == "running"

@@ -82,7 +82,7 @@ def plays(monkeypatch):
     def player(training):
         config = training.config
         if count:
-            first = max(training.taken.next_game, first_game(training.games_folder))
+            first = max(training.consumed.next_game, first_game(training.games_folder))
             games = self_play(config, training.game, rf.evaluators.Rollout(), first, count, rollout_search(config))
             play_games(games, training.games_folder, games_per_shard=config.loop.games_per_shard)
         yield SimpleNamespace(is_alive=lambda: True), SimpleNamespace(poll=lambda: False)
@@ -180,7 +180,7 @@ def test_a_run_whose_games_are_gone_goes_on(plays, tmp_path, caplog):
     shutil.rmtree(tmp_path / "games")
     plays(12)
     train(overlapped(iterations=5), tmp_path)
-    assert "has 0 of the 48 games" in caplog.text
+    assert "0 of the 48 games" in caplog.text
     assert taken(tmp_path)["games"] == 60
     assert len(losses(tmp_path)) > steps  # it learns from the new ones at once, not when there are 48 again
     assert sorted(game.number for game in all_games(tmp_path)) == list(range(48, 60))
@@ -234,7 +234,7 @@ def test_the_mode_of_a_run(plays, tmp_path, caplog):
     assert caplog.text == ""
     assert taken(tmp_path)["games"] == sum(line["games"] for line in iterations(tmp_path)) == 60
     assert before < taken(tmp_path)["positions"] == positions(tmp_path)
-    with pytest.raises(ValueError, match=r"has played while it trained.*loop\.overlap=true"):
+    with pytest.raises(ValueError, match=r"was trained with loop\.overlap=true"):
         train(overlapped(iterations=20, overlap=False), tmp_path)
 
 

@@ -124,7 +124,7 @@ def test_scores_and_owners():
         assert made.scores[row] == record.returns[viewer] - record.returns[1 - viewer]
         planes = final.observation(viewer)
         assert np.array_equal(made.owners[row].reshape(3, 3), planes[0] - planes[1])
-    with pytest.raises(ValueError, match="who owns a cell at the end is not known in pyrat"):
+    with pytest.raises(ValueError, match="ownership head cannot be trained for pyrat"):
         make_samples(GAMES["pyrat"], [], SEARCH, TargetConfig(), 2, owners=True)
 
 

@@ -39,20 +39,20 @@ Recipe read_recipe(Params& params) {
   Recipe recipe{};
   recipe.width = static_cast<int>(params.integer("width", 21, 2, kMaxSide, "cells from left to right"));
   recipe.height = static_cast<int>(params.integer("height", 15, 2, kMaxSide, "cells from bottom to top"));
-  recipe.cheese = static_cast<int>(params.integer("cheese", 41, 0, kMaxCheese, "pieces at the start of a random game"));
-  recipe.max_turns = static_cast<int>(params.integer("max_turns", 300, 1, kMaxTurns, "turns after which a game ends"));
-  recipe.wall_density = params.real("wall_density", 0.7, 0.0, 1.0, "share of edges closed before the maze is connected");
-  recipe.mud_density = params.real("mud_density", 0.1, 0.0, 1.0, "chance of mud each time an edge is opened");
-  recipe.mud_max = static_cast<int>(params.integer("mud_max", 3, 2, kMaxMud, "most turns of mud; the least are 2"));
-  recipe.symmetric = params.flag("symmetric", true, "maze and cheese equal their half turn");
-  recipe.connected = params.flag("connected", true, "every cell can be reached from every other");
+  recipe.cheese = static_cast<int>(params.integer("cheese", 41, 0, kMaxCheese, "pieces of cheese in a random game"));
+  recipe.max_turns = static_cast<int>(params.integer("max_turns", 300, 1, kMaxTurns, "maximum number of turns"));
+  recipe.wall_density = params.real("wall_density", 0.7, 0.0, 1.0, "fraction of edges with a wall before the maze is made connected");
+  recipe.mud_density = params.real("mud_density", 0.1, 0.0, 1.0, "probability of mud each time an edge is opened");
+  recipe.mud_max = static_cast<int>(params.integer("mud_max", 3, 2, kMaxMud, "maximum number of turns in mud (the minimum is 2)"));
+  recipe.symmetric = params.flag("symmetric", true, "whether maze and cheese are symmetric under a half turn");
+  recipe.connected = params.flag("connected", true, "whether every cell can be reached from every other");
   recipe.starts = read_starts(params, recipe.width, recipe.height);
   return recipe;
 }
 
 Reward read_reward(Params& params) {
   const std::string word = params.choice("reward", "cheese", {"cheese", "difference", "win"},
-                                         "what a turn pays: cheese gained, cheese gained less the other player's, or "
+                                         "reward: cheese gained per turn, cheese gained minus the other player's, or "
                                          "1, -1 or 0 at the end");
   return word == "cheese" ? Reward::kCheese : word == "difference" ? Reward::kDifference : Reward::kWin;
 }

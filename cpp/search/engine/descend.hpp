@@ -132,8 +132,8 @@ void Search<D>::check_zero_sum(const Rewards& rewards) const {
   if (!zero_sum_ || settings_.discount == 1.0) return;
   const float sum = rewards[0] + rewards[1], size = std::fabs(rewards[0]) + std::fabs(rewards[1]);
   if (std::fabs(sum) > 1e-6f * (1.0f + size))
-    throw InvalidInput("the game promises zero_sum and pays " + std::to_string(rewards[0]) + " and " +
-                       std::to_string(rewards[1]) + " in one turn: with a discount the solver needs turns that sum to 0");
+    throw InvalidInput("the game declares zero_sum, but the rewards of a turn are " + std::to_string(rewards[0]) + " and " +
+                       std::to_string(rewards[1]) + ": with a discount the solver needs rewards that sum to 0 in every turn");
 }
 
 template <class D>

@@ -31,14 +31,14 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
     n = dynamics_.outcomes(leaf.cursor, player, actions, worker.merge.data());
     for (int i = 0; i < legal_count; ++i) {
       const int outcome = worker.merge[static_cast<std::size_t>(legal[i])];
-      if (outcome < 0) throw InvalidInput("legal action " + std::to_string(legal[i]) + " belongs to no outcome");
+      if (outcome < 0) throw InvalidInput("legal action " + std::to_string(legal[i]) + " has no outcome in outcomes()");
       worker.outcome_priors[static_cast<std::size_t>(outcome)] += priors[i];
     }
     priors = worker.outcome_priors.data();
   }
   if (n != node.outcomes[player])
-    throw InvalidInput("player " + std::to_string(player) + " has " + std::to_string(n) + " outcomes where there were " +
-                       std::to_string(node.outcomes[player]) + ": the same position must have the same actions");
+    throw InvalidInput("player " + std::to_string(player) + " has " + std::to_string(n) + " outcomes, but had " +
+                       std::to_string(node.outcomes[player]) + " before: equal keys must have equal actions");
   std::uint32_t* words = graph_.words(node, player);
   for (int i = 0; i < n; ++i) words[i] = make_word(priors[i], actions[i]);
   if (leaf.node == root_)

@@ -175,7 +175,7 @@ std::vector<Joint> Search<D>::principal_variation() const {
 template <class D>
 std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   if constexpr (D::kLatent) {
-    throw InvalidInput("a search in a learned model cannot be advanced: encode the new observation and start anew");
+    throw InvalidInput("advance() is not available with a latent model: run() on the next state instead");
   } else {
     cancel_paused();
     const std::uint32_t edge = keep ? find_edge(graph_.node(root_), joint, 0) : kUntried;

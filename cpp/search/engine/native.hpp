@@ -51,8 +51,8 @@ bool Search<D>::roll_out(Worker& worker, const NativeRun& run, const Cursor& lea
         return false;
       }
       if (rollouts.games) break;
-      throw EvaluatorError("a random game has not ended after " + std::to_string(game.plies) +
-                           " plies, and the time is up: rollouts are for games that end");
+      throw EvaluatorError("a rollout did not end within " + std::to_string(game.plies) +
+                           " plies before the time limit: rollouts need a game in which random play ends");
     }
     ++rollouts.games;
     for (int p = 0; p < 2; ++p) rollouts.sums[p] = game.paid[p];

@@ -1,4 +1,4 @@
-"""The arena: players, matches, tournaments, ratings."""
+"""The arena: players, matches, tournaments, ratings and gates."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""Bradley and Terry's model of strengths, with Davidson's draws where they are wanted, fitted by Newton's method.
+"""The Bradley–Terry model, optionally with Davidson's model of draws, fitted by Newton's method.
 
-``ratings.py`` rates by points with it, ``draws.py`` models draws; docs/methods/ratings.md derives it.
+``ratings.py`` uses it for ratings, ``draws.py`` for draws; docs/methods/ratings.md derives it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Counts = Mapping[Pair, Sequence[float]]  # (first, second): wins of the first, d
 
 
 def probabilities(strength: Floats, draw: float) -> tuple[Floats, Floats, Floats]:
-    """Of a win, a draw and a loss, for differences in strength."""
+    """Probabilities of a win, a draw and a loss for differences in strength."""
     win, loss = np.exp(strength / 2), np.exp(-strength / 2)
     total = win + loss + draw
     return win / total, draw / total, loss / total
@@ -29,9 +29,9 @@ def probabilities(strength: Floats, draw: float) -> tuple[Floats, Floats, Floats
 
 @dataclass(frozen=True)
 class Problem:
-    """Games as arrays, one row for every two players and who is first, and what is to be estimated from them.
+    """Games as arrays, one row per ordered pair of players, and the parameters to estimate.
 
-    Parameters are the strengths, then the advantage of the first player and the logarithm of nu, where wanted.
+    Parameters are the strengths, then optionally the first player's advantage and the logarithm of nu.
     """
 
     design: Floats  # [rows, parameters without nu]: a row's strength is that of the first less that of the second
@@ -41,7 +41,7 @@ class Problem:
 
     @classmethod
     def of(cls, players: Sequence[Hashable], counts: Counts, prior: float, *, advantage: bool) -> Problem:
-        """Rows in the order of the players: the last digits must not depend on the order of games."""
+        """Rows sorted by player, so that the result does not depend on the order of the games, to the last digit."""
         place = {player: i for i, player in enumerate(players)}
         games = {(place[first], place[second]): tally for (first, second), tally in counts.items() if first != second}
         rows = sorted(games)
@@ -67,7 +67,7 @@ class Problem:
         return found
 
     def slope(self, x: Floats) -> tuple[Floats, Floats]:
-        """Gradient, and the negative of the Hessian: the information."""
+        """Gradient, and the information matrix (the negative Hessian)."""
         strengths, nu = self.split(x)
         games = self.counts.sum(axis=1)
         win, draw, loss = probabilities(self.design @ strengths, nu)
@@ -86,7 +86,7 @@ class Problem:
 
 
 def estimate(problem: Problem, pinned: Sequence[int] = ()) -> tuple[Floats, Floats]:
-    """The maximum, by Newton's method with halved steps, and the inverse of the information there.
+    """The maximum, by Newton's method with step halving, and the inverse information matrix there.
 
     Parameters that are ``pinned`` stay 0.
     """
@@ -107,4 +107,4 @@ def estimate(problem: Problem, pinned: Sequence[int] = ()) -> tuple[Floats, Floa
                 return x, inverse
     except np.linalg.LinAlgError:
         pass
-    raise ValueError("these games have no finite ratings; give a prior above 0")
+    raise ValueError("these games have no finite ratings: prior must be greater than 0")

@@ -1,4 +1,4 @@
-"""What to expect of a gate before it is played: how often it ends how, and after how many games."""
+"""Operating characteristic of a gate: how often each verdict occurs, and after how many games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOK = 25  # pairs simulated between dropping the tests that have ended
 
 @dataclass(frozen=True)
 class Operation:
-    """What happens to a candidate of this strength."""
+    """Verdict probabilities and mean length of a gate for a candidate of a given strength."""
 
     elo: float
     stronger: float  # how often it is called so: 0 to 1
@@ -37,15 +37,15 @@ def operating_characteristic(
     runs: int = 2000,
     seed: int = 0,
 ) -> list[Operation]:
-    """The operating characteristic of a gate, from so many simulated gates for each true strength in ``elos``.
+    """The operating characteristic of a gate, from ``runs`` simulated gates for each true Elo difference in ``elos``.
 
-    ``draw`` is the share of drawn games; ``seat`` is by how many points openings favour one of the seats, 0 to ½: both
-    make gates shorter. A share p of runs has a standard error of sqrt(p (1 - p) / runs), half a percent at 5 %.
+    ``draw`` is the fraction of drawn games; ``seat`` is the advantage of one seat by the opening in points, 0 to ½:
+    both make gates shorter. A fraction p of the runs has a standard error of sqrt(p (1 - p) / runs).
     """
     test = test or SprtConfig()
     check_pairs(max_games)
     if not (0 <= draw < 1 and 0 <= seat <= 0.5):
-        raise ValueError(f"draw lies between 0 and 1 and seat between 0 and 0.5, not {draw} and {seat}")
+        raise ValueError(f"draw must be from 0 to 1 and seat from 0 to 0.5, not {draw} and {seat}")
     if elos is None:
         elos = [test.elo0 + share * (test.elo1 - test.elo0) for share in SHARES]
     rng = np.random.default_rng(seed)
@@ -53,7 +53,7 @@ def operating_characteristic(
 
 
 def pair_rates(elo: float, draw: float = 0.0, seat: float = 0.0) -> Floats:
-    """How often a pair of games brings 0, ½, 1, 1½ and 2 points, where each opening favours one seat so much."""
+    """Probabilities of 0, ½, 1, 1½ and 2 points from a pair of games, with openings that favour one seat."""
     points, rates = points_at(elo), np.zeros(len(PAIR))
     edge = min(seat, points, 1 - points)
     first, second = (
@@ -66,7 +66,7 @@ def pair_rates(elo: float, draw: float = 0.0, seat: float = 0.0) -> Floats:
 
 
 def game_rates(points: float, draw: float) -> tuple[float, float]:
-    """Of wins and of draws with that mean; fewer draws where it leaves no room for so many."""
+    """Probabilities of wins and draws with that mean; fewer draws if the mean does not allow that many."""
     draw = min(draw, 2 * points, 2 * (1 - points))
     return points - draw / 2, draw
 
@@ -74,7 +74,7 @@ def game_rates(points: float, draw: float) -> tuple[float, float]:
 def simulate(
     test: SprtConfig, max_games: int, elo: float, rates: Floats, runs: int, rng: np.random.Generator
 ) -> Operation:
-    """Many gates side by side, each ending at the first pair that decides."""
+    """Simulate many gates at once; each ends at the first pair that decides it."""
     low, high = test.bounds
     counts = np.zeros((runs, len(PAIR)))
     stronger = ended = games = 0

@@ -1,4 +1,4 @@
-"""Davidson's model of draws: how many to expect of two players. It is a detail: ratings are by points."""
+"""Davidson's model of draws. It predicts how often two players draw; ratings do not use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ramify.arena.groups import anchor_of, check_counts, groups_of, named
 
 @dataclass(frozen=True)
 class DrawModel:
-    """Strengths that explain wins, draws and losses. With many draws they lie much further apart than points do."""
+    """Strengths in Davidson's model of wins, draws and losses. With many draws they differ much more than ratings."""
 
     strengths: Mapping[Hashable, float]  # in units of 400 / ln 10, above the anchor of the player's group
     nu: float  # 0 without draws; between equals nu / (2 + nu) of the games are drawn
@@ -21,7 +21,7 @@ class DrawModel:
     log_likelihood: float
 
     def chances(self, first: Hashable, second: Hashable) -> tuple[float, float, float]:
-        """Of a win of the first, a draw, and a win of the second."""
+        """Probabilities of a win of the first player, a draw, and a win of the second."""
         apart = (self.strengths[first] - self.strengths[second] + self.advantage) / ELO
         win, draw, loss = probabilities(np.array([apart]), self.nu)
         return float(win[0]), float(draw[0]), float(loss[0])
@@ -30,7 +30,7 @@ class DrawModel:
 def draw_model(
     counts: Counts, *, anchor: Hashable | None = None, prior: float = 1.0, advantage: bool = False
 ) -> DrawModel:
-    """The model of these games; settings are those of ``rate``."""
+    """Fit the model to these games; settings are those of ``rate``."""
     check_counts(counts, prior)
     players = sorted(named(counts), key=str)
     anchor = anchor_of(counts, anchor)

@@ -1,4 +1,4 @@
-"""Gating: games until it is clear whether a new player is stronger than the one it wants to replace."""
+"""Gates: a sequential test of whether a candidate is stronger than the current champion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_GAMES = 1000  # with the test's defaults, few gates end undecided: ``operati
 
 @dataclass(frozen=True)
 class Gate:
-    """How a test ended. ``games`` are those that counted, in order."""
+    """Result of a gate. ``games`` are the games that counted, in order."""
 
     test: Sprt
     verdict: Verdict
@@ -45,16 +45,16 @@ def gate(
     parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
 ) -> Gate:
-    """Play pairs of games until the test decides, or ``max_games`` are played (then the verdict is None).
+    """Play pairs of games until the test decides or ``max_games`` are played (then the verdict is None).
 
-    The test looks after every pair, in their order: what it says does not depend on how many are played at once.
-    ``operating_characteristic(test, max_games)`` says beforehand how often it ends how, and after how many games.
+    The test is evaluated after every pair, in order, so the verdict does not depend on how many are played in parallel.
+    ``operating_characteristic(test, max_games)`` gives the probabilities of the verdicts and the expected length.
     """
     test, config, parallel = test or SprtConfig(), config or MatchConfig(), parallel or ParallelSettings()
     results = results if results is not None else Memory()
     candidate, champion = as_player(candidate), as_player(champion)
     if candidate.identity == champion.identity:
-        raise ValueError(f"{candidate.label} and {champion.label} are the same player: they play alike")
+        raise ValueError(f"{candidate.label} and {champion.label} are the same player: give two different players")
     wanted = fixtures(game, [(candidate, champion)], max_games, config)
     players, size = [candidate, champion], max(2, parallel.concurrency * max(1, parallel.workers) // 2 * 2)
     games: list[Played] = []
@@ -68,7 +68,7 @@ def gate(
 
 
 def decide(games: Sequence[Played], candidate: str, test: SprtConfig) -> Gate:
-    """What the test says of these games: it stops at the first pair that decides."""
+    """The result of the test on these games; it stops at the first pair that decides."""
     points = np.array([played.points[played.fixture.players.index(candidate)] for played in games])
     both = points[: len(points) // 2 * 2].reshape(-1, 2).sum(axis=1)
     counts = np.cumsum(both[:, None] == 2 * PAIR, axis=0)  # of all pairs up to each

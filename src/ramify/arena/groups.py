@@ -1,4 +1,4 @@
-"""Who can be compared with whom: players that have met, or met somebody who met, and so on."""
+"""Groups of comparable players: those connected by a chain of games."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ Group = tuple[Hashable, ...]
 
 
 def named(counts: Counts) -> list[Hashable]:
-    """All players, in the order in which they are named."""
+    """All players, in the order in which they occur."""
     return list(dict.fromkeys(player for pair in counts for player in pair))
 
 
 def anchor_of(counts: Counts, anchor: Hashable | None) -> Hashable:
-    """The anchor: the first player named, unless another is asked for."""
+    """The anchor: the first player unless another one is given."""
     players = named(counts)
     if not players:
-        raise ValueError("there are no games to rate")
+        raise ValueError("no games to rate")
     if anchor is None:
         return players[0]
     if anchor not in players:
-        raise ValueError(f"the anchor {anchor!r} has played no games; there are {', '.join(map(str, players))}")
+        raise ValueError(f"the anchor {anchor!r} has no games; the players are {', '.join(map(str, players))}")
     return anchor
 
 
 def groups_of(counts: Counts, anchor: Hashable) -> tuple[Group, ...]:
-    """Players connected by games: the anchor's group first and the anchor first in it, then larger before smaller."""
+    """Groups of players connected by games: the anchor's first (with the anchor first), then by decreasing size."""
     players = sorted(named(counts), key=str)
     met: dict[Hashable, set[Hashable]] = {player: set() for player in players}
     for (first, second), tally in counts.items():
@@ -44,12 +44,14 @@ def groups_of(counts: Counts, anchor: Hashable) -> tuple[Group, ...]:
 
 
 def check_counts(counts: Counts, prior: float) -> None:
-    """Raise a ValueError unless these are counts that can be rated with this prior."""
+    """Raise a ValueError unless these counts can be rated with this prior."""
     for (first, second), tally in counts.items():
         if len(tally) != 3 or not all(number >= 0 and math.isfinite(number) for number in tally):
-            raise ValueError(f"games of {first} and {second} are wins, draws and losses, 0 or more each, not {tally}")
+            raise ValueError(
+                f"counts of {first} and {second} must be wins, draws and losses, each at least 0, not {tally}"
+            )
     if not (prior >= 0 and math.isfinite(prior)):
-        raise ValueError(f"a prior is a number of virtual draws, 0 or more, not {prior}")
+        raise ValueError(f"prior must be a number of virtual draws, at least 0, not {prior}")
     if prior or not counts:
         return
     groups = groups_of(counts, named(counts)[0])
@@ -61,7 +63,7 @@ def check_counts(counts: Counts, prior: float) -> None:
 
 
 def unreachable(players: Sequence[Hashable], counts: Counts) -> list[Hashable]:
-    """Players who have no chain of points from, or to, the first."""
+    """Players without a chain of points from, or to, the first."""
     took: dict[Hashable, set[Hashable]] = {player: set() for player in players}
     for (first, second), (wins, draws, losses) in counts.items():
         if first not in took:
@@ -76,7 +78,7 @@ def unreachable(players: Sequence[Hashable], counts: Counts) -> list[Hashable]:
 
 
 def reachable(start: Hashable, links: Mapping[Hashable, set[Hashable]]) -> set[Hashable]:
-    """Everything that links lead to."""
+    """Everything reachable through the links."""
     found, ahead = {start}, [start]
     while ahead:
         new = links[ahead.pop()] - found

@@ -13,9 +13,9 @@ from ramify.arena.played import Fixture, Limits, Played, plain_params
 from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
 from ramify.arena.runner import Finish, MatchRunner, deliver
-from ramify.arena.seeds import derive
 from ramify.arena.text import as_player
 from ramify.base.deprecation import renamed_arguments
+from ramify.base.seeds import derive
 from ramify.games import Game
 
 

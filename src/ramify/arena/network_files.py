@@ -74,7 +74,7 @@ def _best(ratings: Path, networks: dict[int, Path]) -> int:
 
 
 def network_facts(path: Path) -> dict[str, Any]:
-    """What a file of ``ramify.networks.save`` says of itself, read without torch; loading it checks that it is true."""
+    """The description in a file of ``ramify.networks.save``, read without torch; it is verified when it is loaded."""
     try:
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
@@ -97,8 +97,8 @@ def network_identity(path: Path) -> str:
 def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Any:
     """The evaluator of a network for a player: one thread a process.
 
-    If ``exact``, and on a CPU, batches have one size and no row's answer depends on the others. Otherwise torch runs
-    them as they come: some four times faster where many games are played at once.
+    If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch
+    runs batches of any size, which is about four times faster with many parallel games.
     """
     from ramify.evaluators import Cached, Onnx
 

@@ -1,4 +1,4 @@
-"""How games begin: each pair of games from one start and the same first actions, with seats exchanged."""
+"""Openings: both games of a pair start with the same actions, with seats exchanged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ramify.arena.seeds import derive
+from ramify.base.seeds import derive
 from ramify.games import Game, State
 from ramify.games.notation import play_words
 
@@ -17,13 +17,13 @@ TRIES = 200  # at a random opening that is new and leaves the game open
 
 @dataclass(frozen=True)
 class Opening:
-    """A start and what is played from there: names of actions, two words a turn where both players act."""
+    """An initial position and action names played from it; two names per turn where both players act."""
 
     actions: tuple[str, ...] = ()
     start: int = 0  # seed of the first position, where that is random
 
     def play(self, game: Game) -> tuple[State, list[tuple[int, ...]]]:
-        """The position it leads to, and the actions that lead there, turn by turn."""
+        """The position after the opening, and its actions turn by turn."""
         state = game.initial_state(self.start)
         try:
             return state, play_words(state, self.actions)
@@ -32,11 +32,11 @@ class Opening:
 
 
 class Openings:
-    """As many openings as are asked for, always the same ones first: more pairs of games extend what was played.
+    """A sequence of openings; its beginning does not depend on how many are used, so a match can be extended.
 
-    ``what`` is "none", "random:K" (K random turns, different as long as there are others, never a finished game),
-    "every:K" (all ways to play K turns, in order, and again from the first), or a list of openings, each a text or a
-    sequence of action names.
+    ``what`` is "none", "random:K" (K random turns, without repetition while possible, never a finished game),
+    "every:K" (all sequences of K turns, in order, then again from the first), or a list of openings, each a string or
+    a sequence of action names.
     """
 
     def __init__(self, what: str | Sequence[str | Sequence[str]] = "random:2") -> None:
@@ -46,12 +46,14 @@ class Openings:
             self.kind, _, count = what.partition(":")
             self.turns = int(count) if count.isdecimal() else -1
             if self.kind not in ("none", "random", "every") or (self.turns < 1) != (self.kind == "none"):
-                raise ValueError(f"openings are none, random:K or every:K with K from 1 on, or a list; not {what!r}")
+                raise ValueError(
+                    f"openings must be none, random:K or every:K with K at least 1, or a list, not {what!r}"
+                )
         elif not what:
-            raise ValueError("an empty list of openings: say 'none' for games from the start")
+            raise ValueError("the list of openings is empty: use 'none' for games from the initial position")
 
     def take(self, game: Game, count: int, seed: int) -> list[Opening]:
-        """The first openings, for so many pairs of games. An opening that cannot be played raises a ValueError."""
+        """The first openings, one per pair of games. An opening that cannot be played raises a ValueError."""
         found = list(itertools.islice(self._all(game, seed), count))
         for opening in found:
             if opening.play(game)[0].is_over:
@@ -83,14 +85,14 @@ class Openings:
                 if drawn is not None and not (fresh and drawn in seen):
                     break
             if drawn is None:
-                raise ValueError(f"no {self.turns} random turns of {game.name} leave the game open; use fewer")
+                raise ValueError(f"{self.turns} random turns of {game.name} always end the game: use fewer turns")
             fresh = fresh and drawn not in seen
             seen.add(drawn)
             yield Opening(drawn, start)
 
 
 def random_actions(game: Game, start: int, turns: int, rng: np.random.Generator) -> tuple[str, ...] | None:
-    """Random turns by name; None if they end the game."""
+    """Names of random actions; None if they end the game."""
     state, names = game.initial_state(start), []
     for _ in range(turns):
         chosen = [int(rng.choice(state.legal_actions(player))) for player in state.acting]
@@ -102,7 +104,7 @@ def random_actions(game: Game, start: int, turns: int, rng: np.random.Generator)
 
 
 def every(game: Game, turns: int) -> list[tuple[str, ...]]:
-    """All ways to play so many turns that leave the game open, by name."""
+    """All sequences of that many turns that do not end the game, by name."""
     lines: list[tuple[tuple[str, ...], State]] = [((), game.initial_state(0))]
     for _ in range(turns):
         longer = []
@@ -115,5 +117,5 @@ def every(game: Game, turns: int) -> list[tuple[str, ...]]:
                     longer.append(((*names, *words), after))
         lines = longer
     if not lines:
-        raise ValueError(f"after {turns} turns of {game.name} every game is over; use fewer")
+        raise ValueError(f"every game of {game.name} is over after {turns} turns: use fewer turns")
     return [names for names, _ in lines]

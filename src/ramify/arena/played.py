@@ -1,4 +1,4 @@
-"""A game of the arena: what is to be played, and what came of it."""
+"""A game of the arena: its specification (``Fixture``) and its result (``Played``)."""
 
 from __future__ import annotations
 
@@ -20,24 +20,37 @@ Winner = Literal[0, 1] | None  # None: a draw
 
 
 class Limits(Settings):
-    """What ends a game before its rules do; by default nothing."""
+    """Limits that end a game before its rules do; by default none."""
 
     what = "match"
 
-    max_moves: int | None = Field(None, ge=1, description="a game of so many turns is a draw, and marked as cut")
-    adjudicate_above: float | None = Field(
-        None, gt=0, description="a game is won when both players' values agree on it at least so far; None: never"
+    max_moves: int | None = Field(
+        None, ge=1, description="Maximum number of turns; a game that reaches it is scored as a draw and marked as cut."
     )
-    adjudicate_moves: int = Field(4, ge=2, description="turns in a row in which they have to agree")
+    adjudicate_above: float | None = Field(
+        None,
+        gt=0,
+        description=(
+            "Adjudicate a win when both players' value estimates agree that its size is at least "
+            "this; None: never adjudicate."
+        ),
+    )
+    adjudicate_moves: int = Field(
+        4,
+        ge=2,
+        description=(
+            "Number of consecutive turns for which the value estimates must agree before a game is adjudicated."
+        ),
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.adjudicate_above is None and self.adjudicate_moves != Limits.model_fields["adjudicate_moves"].default:
-            raise ValueError("adjudicate_moves needs adjudicate_above")
+            raise ValueError("adjudicate_moves has no effect without adjudicate_above: set both")
         return self
 
     def content(self) -> dict[str, Any]:
-        """What is limited, as plain data."""
+        """The limits as plain data."""
         return self.model_dump(mode="json") if self.adjudicate_above is not None else cut_only(self.max_moves)
 
 
@@ -47,7 +60,7 @@ def cut_only(max_moves: int | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fixture:
-    """A game to be played. Equal fixtures are the same game, wherever and whenever they are played."""
+    """The specification of a game. Equal fixtures give the same game, wherever and whenever they are played."""
 
     game: str
     params: Mapping[str, Any]
@@ -58,7 +71,7 @@ class Fixture:
 
     @cached_property
     def key(self) -> str:
-        """Checksum of everything the game depends on."""
+        """Checksum of everything that determines the game."""
         opening = [list(self.opening.actions), self.opening.start]
         content = [self.game, self.params, self.players, opening, self.seed, self.limits.content()]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
@@ -66,7 +79,7 @@ class Fixture:
 
 @dataclass(frozen=True)
 class Played:
-    """A finished game. Two are equal if everything but the time they took is."""
+    """A finished game. The time it took is ignored in comparisons."""
 
     fixture: Fixture
     actions: tuple[tuple[int, ...], ...]  # turn by turn, one or two, the opening's included
@@ -82,29 +95,29 @@ class Played:
 
     @property
     def forfeited(self) -> tuple[int, ...]:
-        """Seats whose players failed: one, or both at once; nobody in a game that was played to its end."""
+        """Seats of players that forfeited the game; empty for a game that was played to its end."""
         if self.reason != "forfeit":
             return ()
         return (0, 1) if self.winner is None else (1 - self.winner,)
 
     @property
     def points(self) -> tuple[float, float]:
-        """1, ½ or 0, by seat."""
+        """Points by seat: 1, ½ or 0."""
         if self.winner is None:
             return 0.5, 0.5
         return (1.0, 0.0) if self.winner == 0 else (0.0, 1.0)
 
 
 def plain_params(game: Game) -> dict[str, Any]:
-    """A game's parameters as plain data, the same text in every process."""
+    """A game's parameters as plain data, with the same text in every process."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(game.params, sort_keys=True, default=_plain))
     except TypeError as error:
-        raise ValueError(f"the parameters of {game.name} cannot be kept: {error}") from None
+        raise ValueError(f"the parameters of {game.name} cannot be stored as JSON: {error}") from None
     return plain
 
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # numpy's arrays and numbers
         return value.tolist()
-    raise TypeError(f"a {type(value).__name__} is no plain data")
+    raise TypeError(f"{type(value).__name__} is not JSON data")

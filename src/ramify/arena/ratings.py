@@ -1,4 +1,4 @@
-"""Ratings in Elo: what points to expect. docs/methods/ratings.md derives how they and their intervals are estimated."""
+"""Elo ratings with confidence intervals; docs/methods/ratings.md derives the estimates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEANING = "Elo says what points to expect of a game: 1 / (1 + 10^(-difference/40
 
 @dataclass(frozen=True)
 class Rating:
-    """One player's."""
+    """The rating of one player."""
 
     player: Hashable
     elo: float
@@ -29,9 +29,9 @@ class Rating:
 
 @dataclass(frozen=True)
 class Ratings:
-    """Players in Elo above the anchor of their group, best first, group by group.
+    """Elo ratings relative to the anchor of each group, best first, group by group.
 
-    A group are players connected by games. Ratings say what points to expect of a game (``expected``), draws included.
+    A group is a set of players connected by games. Rating differences predict expected points (``expected``).
     """
 
     table: tuple[Rating, ...]
@@ -45,26 +45,26 @@ class Ratings:
 
     @property
     def anchor(self) -> Hashable:
-        """Whose rating was given: the anchor of the first group."""
+        """The anchor of the first group."""
         return self.groups[0][0]
 
     def difference(self, better: Hashable, worse: Hashable) -> tuple[float, float]:
-        """How much better in Elo, and the standard error of that."""
+        """Elo difference of the two players, and its standard error."""
         elo, error, _ = self._difference(better, worse)
         return elo, error
 
     def interval(self, better: Hashable, worse: Hashable, confidence: float = 0.95) -> tuple[float, float]:
-        """Between which limits the difference lies, in Elo."""
+        """Confidence interval of the Elo difference."""
         elo, error, freedom = self._difference(better, worse)
         wide = quantile(confidence, freedom) * error
         return elo - wide, elo + wide
 
     def superiority(self, better: Hashable, worse: Hashable) -> float:
-        """How likely it is, after these games, that the one is stronger than the other."""
+        """Likelihood of superiority: how likely it is that the first player is stronger."""
         return likelihood_above_zero(*self._difference(better, worse))
 
     def expected(self, first: Hashable, second: Hashable) -> float:
-        """Points to expect of a game: between 0 and 1."""
+        """Expected points of a game, from 0 to 1."""
         self._check_group(first, second)
         return points_at(self[first].elo - self[second].elo + self.advantage)
 
@@ -79,17 +79,17 @@ class Ratings:
 
     def _check_group(self, one: Hashable, other: Hashable) -> None:
         if self[one].group != self[other].group:
-            raise ValueError(f"{one} and {other} cannot be compared: no chain of games connects them")
+            raise ValueError(f"{one} and {other} cannot be compared: they are not connected by games")
 
     def _place(self, player: Hashable) -> int:
         for place, rating in enumerate(self.table):
             if rating.player == player:
                 return place
-        raise KeyError(f"no games of {player!r}")
+        raise KeyError(f"{player!r} has no games")
 
 
 def points_at(elo: float) -> float:
-    """Points a game to expect of a player so much stronger."""
+    """Expected points per game at this Elo difference."""
     return float(1 / (1 + 10 ** (-elo / 400)))
 
 
@@ -103,18 +103,18 @@ def rate(
     advantage: bool = False,
     confidence: float = 0.95,
 ) -> Ratings:
-    """Ratings from counts of games: {(first, second): (wins of the first, draws, wins of the second)}.
+    """Estimate ratings from counts of games: {(first, second): (wins of the first, draws, wins of the second)}.
 
-    ``pairs`` says which of these games were played as a pair, with the same opening and seats exchanged (``pair_up``
-    finds them): intervals account for what such games have in common. Without it, games count as independent.
-    ``anchor`` is the player whose rating is ``anchor_elo`` (default: the first named); in every other group of players
-    who have met, the first by name is the anchor, at 0. ``prior`` is a number of virtual draws of every player against
-    one of middling strength: they keep the unbeaten finite. With 0, players must be connected by points in both
-    directions. ``advantage`` also estimates what moving first is worth.
+    ``pairs`` are the games played in pairs, with the same opening and seats exchanged (``pair_up`` finds them):
+    intervals account for the correlation within pairs. Without it, games are treated as independent. ``anchor`` is the
+    player whose rating is ``anchor_elo`` (default: the first one); in every other group the first player by name is the
+    anchor, at 0. ``prior`` is the number of virtual draws of every player against one of average strength, which keeps
+    the ratings of unbeaten players finite. With 0, players must be connected by points in both directions.
+    ``advantage`` also estimates the advantage of moving first.
     """
     check_counts(counts, prior)
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies between 0 and 1, not {confidence}")
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
     groups = groups_of(counts, anchor_of(counts, anchor))
     players = sorted(named(counts), key=str)
     halves = {pair: (wins + draws / 2, 0.0, losses + draws / 2) for pair, (wins, draws, losses) in counts.items()}
@@ -147,7 +147,7 @@ def _table(
     counts: Counts,
     confidence: float,
 ) -> tuple[list[Rating], list[int]]:
-    """The list, and the place of each of its players in the order of the estimate."""
+    """The rating list, and the index of each player in the estimate."""
     own = dict(zip(players, zip(*tallies(players, counts), strict=True), strict=True))
     place = {player: i for i, player in enumerate(players)}
     table = []
@@ -173,7 +173,7 @@ def tallies(players: Sequence[Hashable], counts: Counts) -> tuple[list[float], l
 
 
 def count(games: Iterable[tuple[Hashable, Hashable, float]]) -> dict[Pair, list[float]]:
-    """Counts from games: (first, second, points of the first)."""
+    """Counts for ``rate`` from games (first, second, points of the first)."""
     counts: dict[Pair, list[float]] = {}
     for first, second, points in games:
         tally = counts.setdefault((first, second), [0.0, 0.0, 0.0])

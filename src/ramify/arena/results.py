@@ -1,4 +1,4 @@
-"""Where games are kept, so that none is played twice. A forfeit is no game yet: it is played again."""
+"""Storage of finished games, so that none is played twice. Forfeited games are played again."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ramify.arena.player import PlayerConfig
 
 
 class Results(Protocol):
-    """What an arena needs of a place that keeps its games. ``ramify.store`` has one that outlives the process."""
+    """Interface of the storage of games. ``ramify.store`` has a persistent one."""
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
-        """Those of these games that are there, by key. Forfeits are not: a player that failed gets another chance."""
+        """The stored games among these keys. Forfeited games are not included, so that they are played again."""
         ...
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
-        """Who the players of coming games are."""
+        """Register the players of the games to come."""
         ...
 
     def add(self, played: Played) -> None:
-        """Keep a game. One that is there already stays as it is, unless it was forfeited."""
+        """Store a game. A stored game is not replaced unless it was forfeited."""
         ...
 
 
 class Memory:
-    """Keeps games as long as it lives."""
+    """Keeps games in memory."""
 
     def __init__(self) -> None:
         self.games: dict[str, Played] = {}

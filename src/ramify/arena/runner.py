@@ -1,4 +1,4 @@
-"""Games played side by side in one process: each round, every player is asked once for all its turns."""
+"""Parallel games in one process: in each round, every player chooses actions for all of its turns at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from ramify.arena.played import Fixture, Limits, Played, Winner
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn
-from ramify.arena.seeds import derive
+from ramify.base.seeds import derive
 from ramify.games import Game, State
 
 Finish = Callable[[Played], None]
@@ -20,7 +20,7 @@ LONGEST = 360  # characters of what is kept of an error
 
 @dataclass
 class Running:
-    """A game that is going on."""
+    """A game in progress."""
 
     fixture: Fixture
     state: State
@@ -40,7 +40,7 @@ class Running:
 
 
 class MatchRunner:
-    """Where games are played. Which games stand beside each other changes none of them."""
+    """Plays games in parallel. A game does not depend on the games played at the same time."""
 
     def __init__(self, game: Game, players: Mapping[str, Player]) -> None:
         self.game = game
@@ -49,7 +49,7 @@ class MatchRunner:
 
     @classmethod
     def open(cls, game: Game, configs: Sequence[PlayerConfig]) -> MatchRunner:
-        """With players for all of these. If one of them cannot play the game, a ValueError says why."""
+        """A runner with these players opened. Raises a ValueError if one of them cannot play the game."""
         players: dict[str, Player] = {}
         try:
             for config in configs:
@@ -64,14 +64,16 @@ class MatchRunner:
         return len(self._running)
 
     def add(self, fixture: Fixture) -> None:
-        """Seat the players of another game."""
+        """Start another game."""
         if missing := [one for one in fixture.players if one not in self.players]:
-            raise ValueError(f"no player {missing[0]} here: has a network's file changed since the games were planned?")
+            raise ValueError(
+                f"unknown player {missing[0]}: its network file may have changed since the match was set up"
+            )
         state, actions = fixture.opening.play(self.game)
         self._running.append(Running(fixture, state, actions))
 
     def round(self) -> list[Played]:
-        """One turn in every game; the games that it ended."""
+        """Play one turn in every game; returns the games that ended."""
         asked: dict[str, list[tuple[Running, Turn]]] = {}
         for running in self._running:
             running.chosen.clear()
@@ -90,7 +92,7 @@ class MatchRunner:
         return finished
 
     def _ask(self, player: Player, questions: list[tuple[Running, Turn]]) -> None:
-        """A player's choices in all its games. Should it fail, it is asked turn by turn: only the guilty one counts."""
+        """A player's actions in all of its games. After an error, turns are tried one by one to isolate it."""
         start = time.perf_counter()
         answers = choices(player, [turn for _, turn in questions])
         if isinstance(answers, Exception):
@@ -104,19 +106,19 @@ class MatchRunner:
             running.seconds[turn.player] += share
 
     def close(self) -> None:
-        """End the players; games that are going on are lost."""
+        """Close the players; games in progress are lost."""
         close_all(self.players.values())
 
 
 def deliver(finished: Sequence[Played], finish: Finish) -> None:
-    """Hand over finished games, all of them even if Ctrl-C comes in between."""
+    """Pass on finished games, all of them even if Ctrl-C arrives in between."""
     left = deque(finished)
     try:
         while left:
             finish(left[0])
             left.popleft()
     except KeyboardInterrupt:
-        for played in left:  # the first of them again: nobody knows how far that was
+        for played in left:  # the first one again: it may not have been completed
             finish(played)
         raise
 
@@ -125,25 +127,27 @@ def close_all(players: Iterable[Player]) -> None:
     for player in players:
         try:
             player.close()
-        except Exception:  # it is over anyway, and the others must be closed too
+        except Exception:  # the others must be closed too
             continue
 
 
 def choices(player: Player, turns: list[Turn]) -> list[Choice] | Exception:
-    """What a player answers, or what went wrong. States are copies: a player that changes them harms nobody."""
+    """A player's choices, or its error. The player gets copies of the states, so it cannot change a game."""
     lent = [Turn(turn.state.copy(), turn.player, turn.seed, turn.ply) for turn in turns]
     try:
         consider = getattr(player, "consider", None)
         answers = list(consider(lent)) if consider is not None else [Choice(action) for action in player.choose(lent)]
         if len(answers) != len(turns):
-            raise ValueError(f"{len(turns)} turns and {len(answers)} actions")
+            raise ValueError(
+                f"choose() must return one action per turn: {len(turns)} turns, but {len(answers)} actions"
+            )
     except Exception as error:
         return error
     return answers
 
 
 def advance(running: Running) -> Played | None:
-    """Play what was chosen; the game, if that ended it."""
+    """Apply the chosen actions; returns the game if it ended."""
     state = running.state
     problems = {player: problem(state, player, running.chosen[player]) for player in state.acting}
     guilty = [player for player, text in problems.items() if text]
@@ -167,7 +171,7 @@ def advance(running: Running) -> Played | None:
 
 
 def problem(state: State, player: int, choice: Choice | Exception) -> str:
-    """What is wrong with a choice; nothing if it can be played."""
+    """The error in a choice; empty if it is legal."""
     if isinstance(choice, Exception):
         text = shortened(str(choice).strip().partition("\n")[0])
         return f"{type(choice).__name__}: {text}" if text else type(choice).__name__
@@ -181,14 +185,14 @@ def problem(state: State, player: int, choice: Choice | Exception) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text of bounded length: what it begins with says what failed, what it ends with usually says why."""
+    """A text of bounded length that keeps its beginning and its end."""
     if len(text) <= LONGEST:
         return text
     return f"{text[: LONGEST // 3]} … {text[-(2 * LONGEST // 3) :]}"
 
 
 def agreed(running: Running, taken: Mapping[int, Choice], limits: Limits) -> Winner:
-    """Whom both players' values have called the winner for long enough."""
+    """The winner on which both players' values have agreed for long enough; None if there is none."""
     if limits.adjudicate_above is None:
         return None
     running.favourites.append(favourite(taken, limits.adjudicate_above))
@@ -198,7 +202,7 @@ def agreed(running: Running, taken: Mapping[int, Choice], limits: Limits) -> Win
 
 
 def favourite(taken: Mapping[int, Choice], above: float) -> Winner:
-    """Whom the values of one turn call the winner; nobody, where somebody gave none or they differ."""
+    """The winner according to the values of one turn; None if a value is missing or they disagree."""
     found: set[Winner] = set()
     for player, choice in taken.items():
         if choice.value is None or abs(choice.value) < above:

@@ -1,4 +1,4 @@
-"""Players that search, with any evaluator, and players that play a network's policy as it is."""
+"""Players that search with any evaluator, and players that use a network's policy directly."""
 
 from __future__ import annotations
 
@@ -22,14 +22,27 @@ from ramify.games import Game
 
 
 class NetworkUser(PlayerConfig):
-    """What players with a network have in common."""
+    """Settings of players with a network."""
 
     network: str | None = None
-    device: Literal["cpu", "cuda"] = Field("cpu", description="where the network runs; no part of a player's identity")
-    cache: int = Field(20_000, ge=0, description="evaluated positions kept; no part of a player's identity")
-    exact: bool = Field(True, description="games equal to the bit however they are batched; false: faster in batches")
-    temperature: float = Field(1.0, ge=0, description="of the first temperature_moves turns")
-    temperature_moves: int = Field(0, ge=0, description="turns of the game, both players', before play is greedy")
+    device: Literal["cpu", "cuda"] = Field(
+        "cpu", description="Device that runs the network; not part of the player's identity."
+    )
+    cache: int = Field(
+        20_000, ge=0, description="Maximum number of cached evaluations; not part of the player's identity."
+    )
+    exact: bool = Field(
+        True,
+        description=(
+            "Evaluate so that games are bit-for-bit identical however they are batched; False is faster in batches."
+        ),
+    )
+    temperature: float = Field(
+        1.0, ge=0, description="Temperature of action selection during the first temperature_moves turns."
+    )
+    temperature_moves: int = Field(
+        0, ge=0, description="Number of turns, counting both players, before action selection becomes greedy."
+    )
 
     where: ClassVar[tuple[str, ...]] = ("device", "cache")  # change where and how fast it plays, not what
 
@@ -49,7 +62,7 @@ class NetworkUser(PlayerConfig):
 
 @register_player
 class SearchPlayerConfig(NetworkUser, SearchConfig):
-    """A player that searches: every setting of ``SearchConfig``, and what evaluates positions.
+    """A player that searches: all settings of ``SearchConfig``, and the evaluator.
 
     ``evaluator`` is "uniform", "rollout" or "rollout:N"; with a ``network`` (a file, the folder of a training run or a
     checkpoint, or the name of a shipped network) it is that. Each turn is searched afresh.
@@ -58,21 +71,25 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
     what: ClassVar[str] = "player"
 
     kind: Literal["search"] = "search"
-    evaluator: str = Field("rollout", pattern=r"^(uniform|rollout(:[1-9]\d{0,8})?)$", description="without a network")
-    acting: Method | Literal["lcb"] = Field("visits", description="the policy that actions are chosen from")
+    evaluator: str = Field(
+        "rollout",
+        pattern=r"^(uniform|rollout(:[1-9]\d{0,8})?)$",
+        description="Evaluator used without a network: uniform, rollout or rollout:N.",
+    )
+    acting: Method | Literal["lcb"] = Field("visits", description="Policy from which actions are chosen.")
 
     @model_validator(mode="after")
     def _one_evaluator(self) -> Self:
         if self.network is not None and self.evaluator != "rollout":
-            raise ValueError("give a network or an evaluator, not both")
+            raise ValueError("network and evaluator cannot both be set")
         return self
 
     def search_config(self) -> SearchConfig:
-        """Its search settings alone."""
+        """The search settings alone."""
         return SearchConfig(**{name: getattr(self, name) for name in SearchConfig.model_fields})
 
     def content(self) -> dict[str, Any]:
-        """As of every player with a network, and ``c_puct`` as it is played: its default is no promise."""
+        """The settings for the identity, with ``c_puct`` resolved, because its default may change."""
         default = NETWORK_C_PUCT if self.network is not None else c_puct_of(self._native())
         return {**super().content(), "c_puct": default if self.c_puct is None else self.c_puct}
 
@@ -91,7 +108,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
 
 
 class SearchPlayer:
-    """Searches its turns, all at once where an evaluator outside the core gains by it."""
+    """Searches its turns, in shared batches if the evaluator is not native."""
 
     def __init__(self, game: Game, evaluator: Any, config: SearchPlayerConfig) -> None:
         self.game, self.evaluator, self.config = game, evaluator, config
@@ -126,9 +143,9 @@ class SearchPlayer:
 
 @register_player
 class NetworkPlayerConfig(NetworkUser):
-    """A player that plays its network's policy: the best legal action, after one evaluation.
+    """A player without search: plays the legal action with the largest probability in its network's policy.
 
-    Where both players choose at once it draws from the policy; ``temperature_moves`` makes it draw elsewhere too.
+    Where both players act at once it samples from the policy; ``temperature_moves`` makes it sample elsewhere too.
     """
 
     kind: Literal["network"] = "network"
@@ -140,7 +157,7 @@ class NetworkPlayerConfig(NetworkUser):
 
 
 class NetworkPlayer:
-    """Evaluates its turns, all at once."""
+    """Evaluates all of its turns in one batch."""
 
     def __init__(self, game: Game, evaluator: Any, config: NetworkPlayerConfig) -> None:
         self.game, self.evaluator, self.config = game, evaluator, config

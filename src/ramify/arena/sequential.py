@@ -1,7 +1,7 @@
-"""A sequential test of which of two players is stronger: as few games as the difference allows.
+"""A sequential probability ratio test (SPRT) of the Elo difference of two players.
 
-The generalised likelihood ratio of what pairs of games with seats exchanged brought, or of wins, draws and losses: only
-the mean of points is tested, all rates with that mean are allowed. docs/methods/ratings.md derives it.
+It uses the generalised likelihood ratio of the points of game pairs, or of wins, draws and losses: the hypotheses fix
+only the mean of the points. docs/methods/ratings.md derives it.
 """
 
 from __future__ import annotations
@@ -26,30 +26,40 @@ Verdict = Literal["stronger", "not stronger"] | None  # None: not decided yet
 
 
 class SprtConfig(Settings):
-    """The test of "at least elo1 stronger" against "at most elo0 stronger"."""
+    """Settings of the test of H1 (the Elo difference is at least elo1) against H0 (it is at most elo0)."""
 
     what = "test"
 
-    elo0: float = Field(0.0, ge=-2000, le=2000, description="not stronger than this is not stronger")
-    elo1: float = Field(50.0, ge=-2000, le=2000, description="this much stronger is stronger")
-    alpha: float = Field(0.05, gt=0, lt=0.5, description="how often a player at elo0 may be called stronger")
-    beta: float = Field(0.05, gt=0, lt=0.5, description="how often a player at elo1 may be called not stronger")
+    elo0: float = Field(0.0, ge=-2000, le=2000, description="H0: the Elo difference is at most this.")
+    elo1: float = Field(50.0, ge=-2000, le=2000, description="H1: the Elo difference is at least this.")
+    alpha: float = Field(
+        0.05,
+        gt=0,
+        lt=0.5,
+        description="Type I error rate: the probability of accepting H1 when the Elo difference is elo0.",
+    )
+    beta: float = Field(
+        0.05,
+        gt=0,
+        lt=0.5,
+        description="Type II error rate: the probability of accepting H0 when the Elo difference is elo1.",
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> SprtConfig:
         if self.elo0 >= self.elo1:
-            raise ValueError(f"elo0 must lie below elo1, not {self.elo0} and {self.elo1}")
+            raise ValueError(f"elo0 must be less than elo1, not {self.elo0} and {self.elo1}")
         return self
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Between which the ratio's logarithm leaves the question open."""
+        """Bounds of the log-likelihood ratio: H0 is accepted below the lower one, H1 above the upper one."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
 
 @dataclass(frozen=True)
 class Sprt:
-    """Where a test stands."""
+    """State of a test."""
 
     ratio: float  # logarithm of the likelihood ratio
     low: float
@@ -63,35 +73,35 @@ class Sprt:
 
 
 def sprt(wins: float, draws: float, losses: float, config: SprtConfig | None = None) -> Sprt:
-    """Where the test stands after so many games that have nothing in common."""
+    """State of the test after independent games."""
     config = config or SprtConfig()
     return Sprt(float(log_ratio(wins, draws, losses, config.elo0, config.elo1)), *config.bounds)
 
 
 def sprt_pairs(pairs: Sequence[float], config: SprtConfig | None = None) -> Sprt:
-    """Where the test stands after pairs of games: how many brought 0, ½, 1, 1½ and 2 points."""
+    """State of the test after pairs of games: the numbers of pairs with 0, ½, 1, 1½ and 2 points."""
     config = config or SprtConfig()
     if len(pairs) != len(PAIR):
-        raise ValueError(f"pairs of games are counted by 0, ½, 1, 1½ and 2 points: five numbers, not {len(pairs)}")
+        raise ValueError(f"pairs must be five counts (of 0, ½, 1, 1½ and 2 points), not {len(pairs)}")
     return Sprt(float(pair_log_ratio(pairs, config.elo0, config.elo1)), *config.bounds)
 
 
 def log_ratio(wins: Any, draws: Any, losses: Any, elo0: float, elo1: float) -> Floats:
-    """Logarithm of how much likelier the games are at elo1 than at elo0, each with the rate of draws that suits it."""
+    """Generalised log-likelihood ratio of H1 to H0, maximised over the draw rate under each hypothesis."""
     counts = np.stack(np.broadcast_arrays(*(np.asarray(count, np.float64) for count in (wins, draws, losses))), axis=-1)
     return log_likelihood(counts, GAME, points_at(elo1)) - log_likelihood(counts, GAME, points_at(elo0))
 
 
 def pair_log_ratio(pairs: Any, elo0: float, elo1: float) -> Floats:
-    """The same for pairs of games: [..., 5] counts of those that brought 0, ½, 1, 1½ and 2 points."""
+    """The same for pairs of games: [..., 5] counts of pairs with 0, ½, 1, 1½ and 2 points."""
     counts = np.asarray(pairs, np.float64)
     return log_likelihood(counts, PAIR, points_at(elo1)) - log_likelihood(counts, PAIR, points_at(elo0))
 
 
 def log_likelihood(counts: Floats, values: Floats, mean: float) -> Floats:
-    """The greatest there is among all rates of ``values`` with that mean, less what does not depend on the mean.
+    """The maximum log-likelihood over all distributions of ``values`` with that mean, up to a constant.
 
-    The likeliest rates are ``count / (total * (1 + tilt * (value - mean)))``.
+    The maximum is at the rates ``count / (total * (1 + tilt * (value - mean)))``.
     """
     flat = np.ascontiguousarray(counts.reshape(-1, len(values)).T)  # sums over the values are many times faster so
     away = (values - mean)[:, None]
@@ -100,10 +110,10 @@ def log_likelihood(counts: Floats, values: Floats, mean: float) -> Floats:
 
 
 def likeliest_tilt(counts: Floats, away: Floats) -> Floats:
-    """Where the sum of ``count * away / (1 + tilt * away)``, which falls as the tilt rises, is zero.
+    """The zero of the sum of ``count * away / (1 + tilt * away)``, which decreases in the tilt.
 
-    It lies between the tilts that leave the lowest or the highest value no rate. If it is not zero before such an end,
-    the end is what is sought: then that value, which was never seen, takes what rate is needed for the mean.
+    The tilt is bounded by the values at which the lowest or the highest value would get a negative rate. If there is no
+    zero within, the bound is returned: that value, which never occurred, then gets the rate needed for the mean.
     """
     low, high = -1 / float(away.max()), -1 / float(away.min())
     with np.errstate(

@@ -1,4 +1,4 @@
-"""Players without a network: random, greedy, alpha-beta. They are what others are measured by."""
+"""Reference players without a network: random, greedy and alpha-beta."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ramify.games import Game
 
 
 class _TurnByTurn:
-    """A player that takes its turns one after the other."""
+    """A player that handles its turns one by one."""
 
     def __init__(self, decide: Callable[[Turn], int]) -> None:
         self._decide = decide
@@ -28,13 +28,13 @@ class _TurnByTurn:
 
 
 def _any_of(actions: Sequence[int], turn: Turn) -> int:
-    """One of the actions, by the turn's seed."""
+    """A random one of the actions, seeded by the turn."""
     return int(actions[int(np.random.default_rng((turn.seed, turn.player)).integers(len(actions)))])
 
 
 @register_player
 class RandomConfig(PlayerConfig):
-    """Every legal action is as likely as any other."""
+    """Plays uniformly random legal actions."""
 
     kind: Literal["random"] = "random"
 
@@ -45,13 +45,13 @@ class RandomConfig(PlayerConfig):
 
 @register_player
 class AlphaBetaPlayerConfig(PlayerConfig, AlphaBetaConfig):
-    """Alpha-beta search, each turn anew. Deterministic without ``seconds``; ``ties`` are broken by the turn's seed."""
+    """Alpha-beta search. Deterministic without ``seconds``; with ``ties``, ties are broken by the turn's seed."""
 
     kind: Literal["alphabeta"] = "alphabeta"
 
     def open(self, game: Game) -> Player:
         if game.simultaneous:
-            raise ValueError(f"alpha-beta needs a game in which the players take turns, not {game.name}")
+            raise ValueError(f"alpha-beta needs a turn-based game; in {game.name} both players act at once")
         settings = AlphaBetaConfig(**self.model_dump(include=set(AlphaBetaConfig.model_fields)))
         run(game.initial_state(seed=0), settings.replace(nodes=1, table=0))  # says why, where it cannot search the game
         return _TurnByTurn(lambda turn: _best(turn, settings))
@@ -59,16 +59,18 @@ class AlphaBetaPlayerConfig(PlayerConfig, AlphaBetaConfig):
 
 @register_player
 class GreedyConfig(PlayerConfig):
-    """What looks best after one action: by the game's heuristic, or in PyRat the way to the nearest cheese."""
+    """Plays the best action after one ply by the game's heuristic; in PyRat, moves towards the nearest cheese."""
 
     kind: Literal["greedy"] = "greedy"
-    ties: bool = Field(False, description="choose among equals by the turn's seed, not the first")
+    ties: bool = Field(
+        False, description="Break ties at random, seeded by the turn; otherwise take the first of the best actions."
+    )
 
     def open(self, game: Game) -> Player:
         if game.name == "pyrat":
             return _TurnByTurn(lambda turn: _toward_cheese(turn, self.ties))
         if game.simultaneous or getattr(game.initial_state(seed=0), "heuristic", None) is None:
-            raise ValueError(f"there is no greedy player for {game.name}: it has no heuristic to be greedy for")
+            raise ValueError(f"the greedy player needs a turn-based game with a heuristic; {game.name} has none")
         settings = AlphaBetaConfig(depth=1, quiescence=False, ties=self.ties, table=0)
         return _TurnByTurn(lambda turn: _best(turn, settings))
 
@@ -84,7 +86,7 @@ _OFFSETS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # up, right, down, left
 
 
 def _toward_cheese(turn: Turn, ties: bool) -> int:
-    """The first action of a quickest way to the nearest cheese; to stay where there is none, or no choice."""
+    """The first action of a shortest path to the nearest cheese; STAY if there is none, or no choice."""
     fields = turn.state.fields  # type: ignore[attr-defined]  # of a native state
     cheese = {tuple(cell) for cell in fields["cheese"]}
     here: Cell = tuple(fields[f"p{turn.player + 1}"])
@@ -94,7 +96,7 @@ def _toward_cheese(turn: Turn, ties: bool) -> int:
     walls = {frozenset(map(tuple, wall)) for wall in fields["walls"]}
 
     def ways(cell: Cell) -> list[tuple[int, Cell, int]]:
-        """(action, neighbour, turns) of every step from a cell: a muddy one takes as many turns more."""
+        """(action, neighbour, turns) of every step from a cell; mud adds turns."""
         found = []
         for action, (right, up) in enumerate(_OFFSETS):
             after = (cell[0] + right, cell[1] + up)
@@ -110,7 +112,7 @@ def _toward_cheese(turn: Turn, ties: bool) -> int:
 
 
 def _nearest(here: Cell, goals: set[Cell], ways: Callable[[Cell], list[tuple[int, Cell, int]]]) -> list[int]:
-    """The first actions of all quickest ways to a nearest goal, ascending."""
+    """The first actions of all shortest paths to a nearest goal, ascending."""
     turns: dict[Cell, int] = {here: 0}
     starts: dict[Cell, set[int]] = {here: set()}  # first actions of the quickest ways to a cell
     queue, nearest, found = [(0, here)], None, set[int]()

@@ -1,7 +1,7 @@
-"""How sure ratings are, judged by how much the points of pairs of games vary, whatever the reason.
+"""Standard errors of ratings, from the observed variance of the points of game pairs.
 
-Two games of a pair begin with the same opening, so they are not independent, and a draw varies less than a decided
-game. Neither is modelled: the variance is that of the pairs that were played. docs/methods/ratings.md derives it.
+The two games of a pair share an opening and are not independent, and draws vary less than decided games. Neither is
+modelled: the variance is estimated from the pairs that were played. docs/methods/ratings.md derives it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ KIND = {1.0: 0, 0.5: 1, 0.0: 2}  # points: place among wins, draws and losses
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances of everything that is estimated, by the pairings that they come from.
+    """Covariance of the estimates, by pairing.
 
-    A pairing moves the estimates in two ways: by the sum of a pair's points, and by what moving first made of them.
+    A pairing contributes through the sum of a pair's points and through the difference between moving first and second.
     """
 
     influence: Floats  # [parameters, pairings, 2]: change of an estimate for a point more than was expected
@@ -34,7 +34,7 @@ class Spread:
     pairs: Floats  # [pairings]: how many pairs and single games that is an estimate from
 
     def error(self, contrast: Floats) -> tuple[float, float]:
-        """Standard error of a sum of parameters, and the degrees of freedom behind it (Satterthwaite's)."""
+        """Standard error of a linear combination of parameters, and its degrees of freedom (Satterthwaite)."""
         moved = np.tensordot(contrast, self.influence, axes=1)
         parts = np.maximum(0.0, np.einsum("pi,pij,pj->p", moved, self.moments, moved))
         variance = float(parts.sum())
@@ -45,7 +45,7 @@ class Spread:
 def spread_of(
     players: Sequence[Hashable], counts: Counts, pairs: Pairs, expected: Expected, inverse: Floats, *, advantage: bool
 ) -> Spread:
-    """The sandwich estimate: ``inverse`` of the information around the variance of what pairs brought."""
+    """The sandwich estimator: ``inverse`` information around the variance of the pairs' scores."""
     place = {player: i for i, player in enumerate(players)}
     brought = clusters(players, counts, pairs, expected)
     pairings = sorted(brought, key=lambda pair: (place[pair[0]], place[pair[1]]))
@@ -73,7 +73,7 @@ def spread_of(
 def clusters(
     players: Sequence[Hashable], counts: Counts, pairs: Pairs, expected: Expected
 ) -> dict[Pair, list[tuple[float, float, float]]]:
-    """{pairing: (points above expectation of the one moving first, moving second, how often)}; a game alone has a 0."""
+    """{pairing: (residual points moving first, moving second, count)}; a game without a partner has a 0."""
     left = {pair: list(tally) for pair, tally in counts.items() if pair[0] != pair[1]}
     found: dict[Pair, list[tuple[float, float, float]]] = {}
     for a, one in enumerate(players):
@@ -93,7 +93,7 @@ def clusters(
 
 
 def both_ways(pairs: Pairs, one: Hashable, other: Hashable) -> dict[tuple[float, float], float]:
-    """Pairs of these two, seen by the one, whichever of them is named first."""
+    """Pairs of these two players from the view of ``one``, in either order of names."""
     found = dict(pairs.get((one, other), {}))
     for (first, second), number in pairs.get((other, one), {}).items():
         seen = (1 - second, 1 - first)
@@ -102,16 +102,16 @@ def both_ways(pairs: Pairs, one: Hashable, other: Hashable) -> dict[tuple[float,
 
 
 def take(left: dict[Pair, list[float]], pair: Pair, points: float, number: float) -> None:
-    """Games that belong to pairs are not counted alone."""
+    """Remove the games that belong to pairs from the single games."""
     if points not in KIND or left.get(pair, [0, 0, 0])[KIND[points]] < number:
-        raise ValueError(f"pairs of {pair[0]} and {pair[1]} have games that the counts do not have")
+        raise ValueError(f"pairs of {pair[0]} and {pair[1]} contain games that are missing in counts")
     left[pair][KIND[points]] -= number
 
 
 def pair_up(
     games: Iterable[tuple[Hashable, Hashable, Hashable, float]],
 ) -> dict[Pair, dict[tuple[float, float], float]]:
-    """Pairs among games: (what a pair has in common, first, second, points of the first). A game alone is in none."""
+    """Find pairs among games (key of the pair, first, second, points of the first)."""
     waiting: dict[Hashable, tuple[Hashable, Hashable, float]] = {}
     pairs: dict[Pair, dict[tuple[float, float], float]] = {}
     for key, first, second, points in games:
@@ -129,7 +129,7 @@ def pair_up(
 
 
 def quantile(confidence: float, freedom: float) -> float:
-    """Of Student's distribution, how far a two-sided interval reaches; Cornish and Fisher's series."""
+    """Two-sided quantile of Student's distribution, by the Cornish–Fisher expansion."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     return (
         z
@@ -140,6 +140,6 @@ def quantile(confidence: float, freedom: float) -> float:
 
 
 def likelihood_above_zero(value: float, error: float, freedom: float) -> float:
-    """How likely it is that what was estimated is above zero, by Student's distribution (Abramowitz, Stegun 26.7.8)."""
+    """Probability that the estimated quantity is positive, by Student's distribution (Abramowitz, Stegun 26.7.8)."""
     t = value / error if error else 0.0
     return NormalDist().cdf(t * (1 - 1 / (4 * freedom)) / math.sqrt(1 + t * t / (2 * freedom)))

@@ -1,4 +1,4 @@
-"""Tournaments: who meets whom, and the table at the end. Only games that are not there yet are played."""
+"""Tournaments: pairings and standings. Only games that are not stored yet are played."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pairing = tuple[PlayerConfig, PlayerConfig]
 
 
 def round_robin(players: Sequence[PlayerConfig | str]) -> list[Pairing]:
-    """Everybody against everybody."""
+    """All pairings of the players."""
     return list(itertools.combinations(map(as_player, players), 2))
 
 
@@ -35,7 +35,7 @@ def gauntlet(player: PlayerConfig | str, others: Sequence[PlayerConfig | str]) -
 
 @dataclass(frozen=True)
 class Line:
-    """One player against another: what the first of them made of it."""
+    """Wins, draws and losses of one player against another."""
 
     wins: int
     draws: int
@@ -57,19 +57,19 @@ class Standings:
     players: tuple[PlayerConfig, ...]
     games: tuple[Played, ...]
     complete: bool = True  # False: it was stopped, and the rest can still be played
-    count_forfeits: bool = False  # True: who fails has lost; False: such a game says nothing, and is left out
+    count_forfeits: bool = False  # count forfeited games as losses; otherwise they are left out
 
     @property
     def counted(self) -> list[Played]:
-        """The games that points and ratings are made of."""
+        """The games that count for points and ratings."""
         return [game for game in self.games if self.count_forfeits or not game.forfeited]
 
     def counts(self) -> Counts:
-        """Games of every two players, by identity, as ``rate`` takes them."""
+        """Counts of games by the players' identities, for ``rate``."""
         return count((*game.fixture.players, game.points[0]) for game in self.counted)
 
     def pairs(self) -> Pairs:
-        """Which of these games are a pair: the same players, opening, seed and limits, with seats exchanged."""
+        """Pairs among the games: the same players, opening, seed and limits, with seats exchanged."""
         return pair_up((_in_common(game.fixture), *game.fixture.players, game.points[0]) for game in self.counted)
 
     def ratings(self, **settings: Any) -> Ratings:
@@ -77,11 +77,11 @@ class Standings:
         return rate(self.counts(), self.pairs(), **settings)
 
     def draw_model(self, **settings: Any) -> DrawModel:
-        """How many draws to expect, by identity; settings are those of ``draw_model``."""
+        """Davidson's model of draws, by identity; settings are those of ``draw_model``."""
         return draw_model(self.counts(), **settings)
 
     def crosstable(self) -> dict[tuple[str, str], Line]:
-        """{(player, other): what the player made of its games against the other}, by identity, both ways."""
+        """{(player, other): wins, draws and losses of the player}, by identity, in both directions."""
         tallies: dict[tuple[str, str], list[int]] = {}
         for (first, second), numbers in self.counts().items():
             wins, draws, losses = (int(number) for number in numbers)
@@ -93,19 +93,19 @@ class Standings:
 
     @property
     def forfeits(self) -> list[Played]:
-        """Games that a player lost by failing, not by playing."""
+        """Games that a player forfeited by an error, a timeout or an illegal action."""
         return [game for game in self.games if game.forfeited]
 
 
 def _in_common(fixture: Fixture) -> tuple[Any, ...]:
-    """What the two games of a pair share, players apart."""
+    """What the two games of a pair share, besides the players."""
     return fixture.opening, fixture.seed, fixture.limits
 
 
 @renamed_arguments(conditions="config")
 @dataclass(frozen=True)
 class Tournament:
-    """Pairings, and the games that each of them plays."""
+    """Pairings, and the number of games of each."""
 
     game: Game
     pairings: tuple[Pairing, ...]
@@ -114,14 +114,14 @@ class Tournament:
 
     @property
     def players(self) -> tuple[PlayerConfig, ...]:
-        """Everybody who plays, in order of appearance."""
+        """All players, in order of appearance."""
         return tuple({config.identity: config for pairing in self.pairings for config in pairing}.values())
 
     def fixtures(self) -> list[Fixture]:
-        """All its games. Two players of one pairing who would play alike raise a ValueError."""
+        """All games. Raises a ValueError if the two players of a pairing are the same."""
         for first, second in self.pairings:
             if first.identity == second.identity:
-                raise ValueError(f"{first.label} and {second.label} are the same player: they play alike")
+                raise ValueError(f"{first.label} and {second.label} are the same player: give two different players")
         return fixtures(self.game, self.pairings, self.games, self.config)
 
     @renamed_arguments(pace="parallel")
@@ -133,10 +133,10 @@ class Tournament:
         watch: Watch | None = None,
         on_interrupt: OnInterrupt = "raise",
     ) -> Standings:
-        """Play what is missing; run again after Ctrl-C, it goes on from there.
+        """Play the missing games. Call it again after Ctrl-C to resume.
 
-        ``on_interrupt``: Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the games there are, or with
-        ``"return"`` ends it with the standings so far.
+        ``on_interrupt``: Ctrl-C raises ``Interrupted``, a KeyboardInterrupt with the games played so far; with
+        ``"return"`` it ends the tournament, which returns the standings so far.
         """
         check_on_interrupt(on_interrupt)
         players = self.players
@@ -162,7 +162,7 @@ REFERENCES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def reference_pool(game: Game) -> list[PlayerConfig]:
-    """Players to measure others by, from random on, that need no training: those that can play this game."""
+    """Reference players of increasing strength without training, limited to those that can play this game."""
     pool, kinds = [], player_kinds()
     for kind, settings in REFERENCES:
         if kind not in kinds:

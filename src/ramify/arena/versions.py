@@ -1,6 +1,6 @@
-"""What a player's code was when it played: versions, and checksums of the files it comes from.
+"""Versions of a player's code: declared versions, and checksums of source files.
 
-They are part of a player's identity, so that one whose code has changed does not get its old games back.
+They are part of a player's identity, so that stored games are not reused after its code has changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _codes: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 @functools.cache
 def package_version() -> str:
-    """Of ramify, as installed."""
+    """The installed version of ramify."""
     try:
         return version("ramify")
     except PackageNotFoundError:
@@ -32,9 +32,9 @@ def package_version() -> str:
 
 
 def code_version(kind: type) -> str:
-    """What a class of players is known by: the ``version`` that it declares itself, or a checksum of its module and of
-    the modules beside it that this one imports. A class without a file (typed at a prompt) is known to this process
-    only: nobody could say later whether it was the same."""
+    """The version of a class of players: its declared ``version``, or a checksum of its module and of the user's own
+    modules that it imports. A class without a source file (typed at a prompt) gets a version that is valid only in
+    this process."""
     if "version" in vars(kind):
         return f"declared {vars(kind)['version']}"
     if kind not in _codes:
@@ -44,7 +44,7 @@ def code_version(kind: type) -> str:
 
 
 def source_file(kind: type) -> Path | None:
-    """The file with a class; None if there is none, or the class is not in it."""
+    """The source file of a class; None if there is none, or the class is not in it."""
     module = sys.modules.get(kind.__module__)
     name = getattr(module, "__file__", None)
     if name is None or not name.endswith(".py"):
@@ -57,8 +57,8 @@ def source_file(kind: type) -> Path | None:
 
 
 def sources_checksum(module: str, file: Path) -> str:
-    """Of a module and all that it imports and that is neither installed nor of Python's library nor ramify's own: the
-    package has its version. Comments count; the names of files do not."""
+    """Checksum of a module and of the user's own modules that it imports: not installed packages, the standard library
+    or ramify, which have versions. Comments count; file names do not."""
     waiting, texts = [(module, file)], dict[Path, str]()
     while waiting:
         name, path = waiting.pop()
@@ -73,7 +73,7 @@ def sources_checksum(module: str, file: Path) -> str:
 
 
 def own_imports(module: str, file: Path, text: str) -> Iterator[tuple[str, Path]]:
-    """Modules that a source imports anywhere, with their files: those of the user's own."""
+    """The user's own modules that a source imports anywhere, with their files."""
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     for name in imported_names(text, package):
         spec = own_spec(name)
@@ -82,7 +82,7 @@ def own_imports(module: str, file: Path, text: str) -> Iterator[tuple[str, Path]
 
 
 def imported_names(text: str, package: str) -> Iterator[str]:
-    """Absolute names in import statements. What stands behind ``from x import`` may be a module, too."""
+    """Absolute names in import statements. Names after ``from x import`` may be modules, too."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -97,7 +97,7 @@ def imported_names(text: str, package: str) -> Iterator[str]:
 
 
 def own_spec(name: str) -> ModuleSpec | None:
-    """Where a module of the user's own is; None for others. Nothing installed is imported to find out."""
+    """The location of one of the user's own modules; None for others. Imports no installed package."""
     top = name.partition(".")[0]
     if top == "ramify" or top in sys.stdlib_module_names:
         return None
@@ -112,7 +112,7 @@ def own_spec(name: str) -> ModuleSpec | None:
 
 
 def named_files(command: str, others: Iterable[str] = ()) -> list[Path]:
-    """Files that a command names: the program, arguments that are files, whole or behind ``=``; and these others."""
+    """Files named by a command: the program, and arguments that are files, also after ``=``; and ``others``."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -132,7 +132,7 @@ def is_file(path: Path) -> bool:
 
 
 def checksums(files: Iterable[Path]) -> dict[Path, str]:
-    """Of files, by what is in them."""
+    """Checksums of files."""
     found = {}
     for path in files:
         try:

@@ -1,6 +1,6 @@
-"""Games in several processes: each with a runner of its own, with one thread, fed and emptied through a pipe.
+"""Games in several single-threaded processes, each with its own runner, connected by pipes.
 
-A worker whose pipe is closed ends itself, so none outlives the process that started it, however that ends.
+A worker ends when its pipe is closed, so none outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATIENCE = 2.0  # seconds that a worker has to end by itself
 
 
 class WorkerError(RuntimeError):
-    """A worker has ended, or failed, in the middle of its games."""
+    """A worker process failed or ended during its games."""
 
 
 def play_in_workers(
@@ -38,7 +38,7 @@ def play_in_workers(
     workers: int,
     concurrency: int,
 ) -> None:
-    """Play games and hand each over as it finishes, in no particular order. Whatever ends this ends the workers."""
+    """Play games and pass each on as it finishes, in any order. The workers end with this call."""
     waiting = deque(fixtures)
     staff = [Worker(game, configs) for _ in range(max(1, min(workers, len(waiting))))]
     try:
@@ -63,7 +63,7 @@ def play_in_workers(
 
 
 class Worker:
-    """One process, as its owner sees it."""
+    """Handle of a worker process."""
 
     def __init__(self, game: Game, configs: Sequence[PlayerConfig]) -> None:
         context = multiprocessing.get_context("spawn")
@@ -76,31 +76,31 @@ class Worker:
         other.close()
 
     def await_ready(self) -> None:
-        """Until its players are open; raises what keeps them from playing."""
+        """Wait until its players are open; raises their error if they cannot play."""
         problem = self._receive()
         if problem is not None:
             raise problem
 
     def fill(self, waiting: deque[Fixture], concurrency: int) -> None:
-        """As many games as it should have."""
+        """Send games until the worker has its share."""
         while waiting and self.playing < concurrency:
             try:
                 self.pipe.send(waiting.popleft())
             except OSError as error:
-                raise WorkerError(f"a worker has ended: {error}") from error
+                raise WorkerError(f"a worker process ended unexpectedly: {error}") from error
             self.playing += 1
 
     def take(self) -> Played:
-        """A game that it has finished."""
+        """A finished game."""
         answer = self._receive()
         if isinstance(answer, Exception):
-            raise WorkerError(f"a worker has failed: {type(answer).__name__}: {answer}") from answer
+            raise WorkerError(f"a worker process failed: {type(answer).__name__}: {answer}") from answer
         self.playing -= 1
         played: Played = answer
         return played
 
     def take_all(self) -> list[Played]:
-        """The games that it has finished and nobody has taken."""
+        """All finished games that were not read yet."""
         found = []
         try:
             while self.playing and self.pipe.poll():
@@ -114,10 +114,10 @@ class Worker:
             return self.pipe.recv()
         except (EOFError, OSError):
             self.process.join(PATIENCE)
-            raise WorkerError(f"a worker has ended, with exit code {self.process.exitcode}") from None
+            raise WorkerError(f"a worker process ended unexpectedly with exit code {self.process.exitcode}") from None
 
     def end(self) -> None:
-        """Wait for it, and insist if it does not end."""
+        """Wait for the process to end, and kill it if it does not."""
         self.process.join(PATIENCE)
         for insist in (self.process.terminate, self.process.kill):
             if self.process.is_alive():
@@ -128,7 +128,7 @@ class Worker:
 
 @contextmanager
 def deaf_to_interrupts() -> Iterator[None]:
-    """Processes started meanwhile ignore Ctrl-C from their first moment: it is for their owner to end them."""
+    """Processes started within this context ignore Ctrl-C from the beginning; their owner ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -162,7 +162,7 @@ def work(pipe: Connection, imports: Sequence[str], content: bytes) -> None:
 
 
 def serve(pipe: Connection, runner: MatchRunner) -> None:
-    """Play what comes in, send what is finished."""
+    """Play the games received and send back the finished ones."""
     while True:
         while not len(runner) or pipe.poll():
             runner.add(pipe.recv())
@@ -171,5 +171,5 @@ def serve(pipe: Connection, runner: MatchRunner) -> None:
 
 
 def portable(error: Exception) -> Exception:
-    """An error that survives being sent; a mistake in settings stays a ValueError."""
+    """An error that can be pickled; an error in settings stays a ValueError."""
     return ValueError(str(error)) if isinstance(error, ValueError) else RuntimeError(f"{type(error).__name__}: {error}")

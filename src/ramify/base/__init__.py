@@ -1,1 +1,1 @@
-"""What every layer shares and no layer owns: settings, files, hints, seeds, names that are on their way out."""
+"""Helpers shared by all layers: settings, files, hints for typos, seeds, deprecated names."""

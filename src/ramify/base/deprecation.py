@@ -1,4 +1,4 @@
-"""Old names that still work for one version, with a warning that says the new one."""
+"""Deprecated names: they keep working for one version, with a warning that gives the new name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
 
 
 def renamed(module: str, names: Mapping[str, tuple[str, Callable[[], Any]]]) -> Callable[[str], Any]:
-    """A module's ``__getattr__`` for its old names: {old: (new, a function that gives what it stands for)}."""
+    """A module's ``__getattr__`` for its deprecated names: {old: (new, a function that returns the object)}."""
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in names:
@@ -33,7 +33,7 @@ def renamed(module: str, names: Mapping[str, tuple[str, Callable[[], Any]]]) -> 
 
 
 def renamed_arguments(**names: str) -> Callable[[F], F]:
-    """A decorator for functions, methods and classes whose keyword arguments have new names: ``old="new"``."""
+    """A decorator for functions, methods and classes whose keyword arguments were renamed: ``old="new"``."""
 
     def decorate(target: F) -> F:
         if isinstance(target, type):
@@ -44,7 +44,7 @@ def renamed_arguments(**names: str) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in names.keys() & kwargs.keys():
                 if names[old] in kwargs:
-                    raise TypeError(f"{old} is the old name of {names[old]}: give one of them")
+                    raise TypeError(f"{old} is the old name of {names[old]}: give only {names[old]}")
                 warn_renamed(f"the argument {old}", names[old])
                 kwargs[names[old]] = kwargs.pop(old)
             return target(*args, **kwargs)

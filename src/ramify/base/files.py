@@ -1,4 +1,4 @@
-"""Files that are there completely or not at all, even if the machine stops; locks that end with their process."""
+"""Atomic writes that survive a crash of the machine, and file locks that end with their process."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# What a system answers that cannot lock a file there, or cannot give it a second name.
+# Error codes of file systems without locks, or without hard links.
 NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL}
 NO_LINKS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 class InUse(RuntimeError):  # noqa: N818 - it says what is wrong, as IllegalAction does
-    """Another process is at work in a folder that takes one at a time."""
+    """The directory is in use by another process."""
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there; its folder is made where it is missing."""
+    """Write a file atomically: to a temporary file that is then renamed. The directory is created if missing."""
     with _written_beside(path, content) as beside:
         beside.replace(path)
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Write a file as ``write_atomically`` does; a FileExistsError, and nothing changed, if one is there already.
+    """Write a file like ``write_atomically``, but raise FileExistsError if it exists.
 
-    Of several processes that write one path at once, only one succeeds.
+    If several processes write the same path at once, only one succeeds.
     """
     with _written_beside(path, content) as beside:
         try:
@@ -43,7 +43,7 @@ def write_new(path: Path, content: bytes) -> None:
 
 
 def _move_without_links(beside: Path, path: Path) -> None:
-    """Move a file to where none is, on file systems without hard links: who makes the claim may move."""
+    """Move a file without replacing another, on file systems without hard links: a marker file guards the move."""
     claim = path.with_name(f".{path.name}.claim")
     claim.open("xb").close()
     try:
@@ -56,7 +56,7 @@ def _move_without_links(beside: Path, path: Path) -> None:
 
 @contextmanager
 def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
-    """A file on disk with a name of its own, to be moved to ``path``; gone if that fails."""
+    """A synced temporary file in the directory of ``path``, to be moved to ``path``; removed if that fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -73,7 +73,7 @@ def _written_beside(path: Path, content: bytes) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the list of what is in a folder, is on disk."""
+    """Flush a file, or the entries of a directory, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -83,11 +83,11 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def locked(file: Path, doing: str, wait: float = 0.0) -> Iterator[bool]:
-    """Hold a lock file, which is made and is gone afterwards.
+    """Hold a lock file, which is created and removed afterwards.
 
-    If it is held by another after ``wait`` seconds, InUse says which process is ``doing`` what. The system lets go of
-    the lock when a process ends, however it ends: a file that is left behind keeps nobody out. Gives whether the file
-    system has locks; where it has none, nobody is kept out.
+    If another process still holds it after ``wait`` seconds, InUse is raised, whose message names the process and what
+    it is ``doing``. The system releases the lock when a process ends, however it ends: a file left behind locks
+    nothing. Yields whether the file system supports locks; without them other processes are not excluded.
     """
     from filelock import FileLock, Timeout
 
@@ -95,7 +95,7 @@ def locked(file: Path, doing: str, wait: float = 0.0) -> Iterator[bool]:
     try:
         lock.acquire(timeout=wait)
     except Timeout:
-        message = f"{_holder(file)} is {doing} already: wait for it, stop it, or give another folder"
+        message = f"{_holder(file)} is already {doing}: wait for it to end, stop it, or use another directory"
         raise InUse(message) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:
@@ -105,22 +105,22 @@ def locked(file: Path, doing: str, wait: float = 0.0) -> Iterator[bool]:
         yield False
         return
     try:
-        with suppress(OSError):  # a full disk: nobody will know who holds it, but it is held
+        with suppress(OSError):  # on a full disk the lock is held, but without the process id
             file.write_text(str(os.getpid()))
         yield True
     finally:
-        with suppress(OSError):  # while it is held: who waits for it sees that it is gone, and makes another
+        with suppress(OSError):  # removed before the release, so that a waiting process creates a new file
             file.unlink()
         lock.release()
 
 
 def _holder(file: Path) -> str:
-    """Who holds a lock, as far as that can be told."""
+    """The process that holds a lock, if known."""
     with suppress(OSError, ValueError):
         return f"process {int(file.read_text())}"
     return "another process"
 
 
 def reason(error: OSError) -> str:
-    """Why the system has refused something, for the end of a sentence."""
+    """The system's error message, in lower case for the end of a sentence."""
     return (error.strerror or str(error)).lower()

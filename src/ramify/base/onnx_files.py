@@ -1,4 +1,4 @@
-"""Checksums of ONNX models: among their metadata, over every byte of the file, so that nothing damaged is opened."""
+"""Checksums of ONNX models: stored in the metadata, over every byte of the file, to detect damaged files."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ MARK = bytes([0x0A, len(CHECKSUM)]) + CHECKSUM.encode() + bytes([0x12, DIGITS])
 
 
 def sealed(content: bytes) -> bytes:
-    """The model with its checksum, where its metadata have a place for one."""
+    """The model with its checksum filled in, if its metadata has an entry for one."""
     place = _place(content)
     return content if place is None else content[: place.start] + _checksum(content, place) + content[place.stop :]
 
 
 def check_whole(content: bytes, name: str) -> None:
-    """Raise a ValueError if the model has a checksum and it is not that of its content."""
+    """Raise a ValueError if the model has a checksum that does not match its content."""
     place = _place(content)
     if place is not None and content[place] != _checksum(content, place):
-        raise ValueError(f"{name} is damaged: its checksum is not that of its content")
+        raise ValueError(f"{name} is damaged: its checksum does not match its content")
 
 
 def _place(content: bytes) -> slice | None:

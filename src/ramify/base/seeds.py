@@ -1,7 +1,9 @@
-"""Seeds: one rule for everything that takes one."""
+"""Validation and derivation of seeds."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import operator
 import reprlib
 from typing import Any
@@ -10,7 +12,7 @@ from ramify._core import InvalidInput
 
 
 def checked_seed(seed: Any, otherwise: str = "") -> int:
-    """A seed as an int, as the compiled core takes it; ``otherwise`` names what else could have been given."""
+    """Validate a seed and return it as an int; ``otherwise`` names alternatives for the error message."""
     try:
         number = -1 if isinstance(seed, bool) else operator.index(seed)
     except TypeError:
@@ -25,3 +27,9 @@ def _shown(seed: Any) -> str:
         return reprlib.repr(seed)
     except ValueError:  # a number of more digits than Python writes
         return f"a value of type {type(seed).__name__}"
+
+
+def derive(seed: int, *place: int | str) -> int:
+    """A seed for something below ``seed``, such as a game or a turn: 63 bits, the same in every process."""
+    digest = hashlib.blake2b(json.dumps([seed, *place]).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1  # signed 64-bit integers of a database hold 63 bits

@@ -1,4 +1,4 @@
-"""What all settings have in common: frozen, checked when made, and wrong ones named with what would be right."""
+"""Base class of all settings: frozen, validated, with errors that name the wrong setting and the valid values."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ WORDS = {"True": True, "False": False, "None": None}  # as Python writes them; J
 
 
 class SettingsError(ValueError):
-    """Settings that are unknown or impossible; the message names each."""
+    """Unknown or invalid settings; the message names each of them."""
 
 
 class Settings(BaseModel):
-    """Base of every group of settings. ``what`` is what its messages call them."""
+    """Base of every group of settings. ``what`` is the name of the group in error messages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     what: ClassVar[str] = ""
@@ -34,7 +34,7 @@ class Settings(BaseModel):
         for old in cls.renamed.keys() & given.keys():
             new = cls.renamed[old]
             if new in given:
-                raise ValueError(f"{old} is the old name of {new}: give one of them")
+                raise ValueError(f"{old} is the old name of {new}: give only {new}")
             warn_renamed(f"the {cls.what} setting {old}", new)
             changed[new] = changed.pop(old)
         return changed
@@ -51,7 +51,7 @@ class Settings(BaseModel):
 
 
 def read_value(text: str) -> Any:
-    """A setting as typed: JSON (7, 0.5, true, [1, 2]) where it is JSON; any other text stands for itself."""
+    """Parse the text of a setting: JSON (7, 0.5, true, [1, 2]), True, False or None; other text is a string."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -59,7 +59,7 @@ def read_value(text: str) -> Any:
 
 
 def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
-    """What is wrong with settings, each named; ``known`` are the names there are."""
+    """The error message for invalid settings; ``known`` are the valid names."""
     names, lines = list(known), []
     for problem in error.errors():
         name = ".".join(str(part) for part in problem["loc"])
@@ -70,7 +70,9 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
         elif problem["type"] == "extra_forbidden":
             lines.append(f"there is no {what} setting {name!r}{did_you_mean(name, names, '; ')}")
         elif problem["type"] == "model_type":
-            lines.append(f"{what} setting {name}={problem['input']!r}: it is a group, of settings such as {name}.NAME")
+            lines.append(
+                f"{what} setting {name}={problem['input']!r}: it is a group of settings; set {name}.NAME instead"
+            )
         elif problem["type"] == "missing":
             lines.append(f"{what} setting {name} is missing")
         elif not name:

@@ -1,4 +1,4 @@
-"""Search: settings, the searcher that drives the engine, and what it finds."""
+"""The search engine: settings, ``Searcher``, results, and the evaluator interface."""
 
 from ramify._core import EvaluatorError
 from ramify.engine import equilibria

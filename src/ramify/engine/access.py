@@ -1,4 +1,4 @@
-"""Who may touch a searcher's graphs: one run at a time, and between its batches whatever other threads ask to see."""
+"""Access to a searcher's graphs: one run at a time; other threads can read them between two batches of a run."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ T = TypeVar("T")
 
 OnInterrupt = Literal["raise", "return"]
 
-POLL = 0.01  # seconds after which a look tries again whether the run has ended
+POLL = 0.01  # seconds between two checks whether the run has ended
 
 BUSY = (
-    "this searcher is at work already: while it is, only stop() and snapshot() may be called; "
-    "give each thread a searcher of its own"
+    "this searcher is already running: until it returns, only stop() and snapshot() may be called; "
+    "use a separate Searcher in each thread"
 )
-MID_BATCH = "an evaluator cannot look at the search that awaits its answer: call snapshot() from progress, or a thread"
+MID_BATCH = (
+    "snapshot() cannot be called from an evaluator, because the search is waiting for its evaluation: "
+    "call it from progress or from another thread"
+)
 
 
 def check_on_interrupt(given: str) -> None:
-    """Raise a ValueError unless this says what Ctrl-C is to do."""
+    """Raise a ValueError unless ``given`` is a valid value of ``on_interrupt``."""
     if given not in ("raise", "return"):
         raise ValueError(f"on_interrupt must be 'raise' or 'return', not {given!r}")
 
 
 class Request:
-    """Something that another thread wants to see."""
+    """A read of the graphs requested by another thread."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         self.work = work
@@ -40,17 +43,17 @@ class Request:
     def serve(self) -> None:
         try:
             self.answer = self.work()
-        except Exception as error:  # it is the asking thread's
+        except Exception as error:  # raised in the requesting thread
             self.error = error
         self.done.set()
 
 
 class Access:
-    """A run, and everything else that changes the graphs, is inside ``with access.alone, access.graphs``.
+    """Locks of a searcher. Everything that changes the graphs runs inside ``with access.alone, access.graphs``.
 
-    ``alone`` refuses a second one; ``graphs`` waits for the moment that a look takes; ``batch`` is held while leaves
-    are out for evaluation, and what the graphs say is not what was found. None of them is written in Python, where
-    Ctrl-C may come while a lock is being taken and leave it locked for good.
+    ``alone`` raises if a second caller enters; ``graphs`` waits while a snapshot is taken; ``batch`` is held while
+    leaves are in flight, when the graphs contain visits without values. None of them is implemented in Python: Ctrl-C
+    during the acquisition of a lock could otherwise leave it locked for good.
     """
 
     def __init__(self) -> None:
@@ -60,10 +63,10 @@ class Access:
         self._requests: deque[Request] = deque()
 
     def look(self, work: Callable[[], T]) -> T:
-        """``work()`` at a moment when the graphs are at rest: between two batches of a run, or now if there is none."""
+        """Call ``work()`` when no leaves are in flight: between two batches of a run, or now if there is no run."""
         request = Request(work)
         while not request.done.is_set():
-            if self.graphs.acquire(blocking=False):  # nobody is at work, or this thread is
+            if self.graphs.acquire(blocking=False):  # no run in progress, or this thread's
                 try:
                     with self.batch:
                         request.serve()
@@ -79,8 +82,8 @@ class Access:
         return answer
 
     def serve(self) -> None:
-        """Let those who wait look: called by the run in progress, between two batches."""
+        """Serve waiting requests; called by the run in progress between two batches."""
         while self._requests:
             request = self._requests.popleft()
-            if not request.done.is_set():  # by itself, when an earlier run had ended
+            if not request.done.is_set():  # served by its own thread after an earlier run had ended
                 request.serve()

@@ -1,4 +1,4 @@
-"""Alpha-beta: exact search to a depth, for games in which players take turns and one wins what the other loses."""
+"""Alpha-beta search to a fixed depth, for turn-based zero-sum games."""
 
 from __future__ import annotations
 
@@ -16,40 +16,50 @@ from ramify.games import IllegalAction, State
 
 
 class AlphaBetaConfig(Settings):
-    """Settings of alpha-beta; frozen. It deepens ply by ply until the first of its limits, of which it needs one."""
+    """Settings of alpha-beta search; frozen. Iterative deepening runs until a limit; at least one is required."""
 
     what = "alpha-beta"
 
-    depth: int | None = Field(None, ge=1, le=_core.MOST_DEPTH, description="plies to look ahead")
-    nodes: int | None = Field(None, ge=1, le=2**62, description="stop after so many actions tried")
-    seconds: float | None = Field(None, gt=0, description="stop after so much time")
-    table: int = Field(1_000_000, ge=0, le=2**31, description="positions remembered, 24 bytes each; 0: none")
-    width: int | None = Field(
-        None, ge=1, le=2**31 - 1, description="look only at so many actions of a position, the best ranked"
+    depth: int | None = Field(None, ge=1, le=_core.MOST_DEPTH, description="Maximum search depth in plies.")
+    nodes: int | None = Field(None, ge=1, le=2**62, description="Maximum number of nodes, counted as actions tried.")
+    seconds: float | None = Field(None, gt=0, description="Maximum time in seconds.")
+    table: int = Field(
+        1_000_000,
+        ge=0,
+        le=2**31,
+        description="Entries of the transposition table, 24 bytes each; 0 disables the table.",
     )
-    quiescence: bool = Field(True, description="beyond the depth, follow captures and the like (chess)")
-    ties: bool = Field(False, description="find all actions that are as good as the best one, at some cost")
+    width: int | None = Field(
+        None,
+        ge=1,
+        le=2**31 - 1,
+        description="Search only this many of the best-ranked actions at each node; None: all actions.",
+    )
+    quiescence: bool = Field(
+        True, description="Extend leaves by quiescence search: captures, promotions and replies to check (chess only)."
+    )
+    ties: bool = Field(False, description="Find every action whose value equals the best one, at some cost in speed.")
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
         if self.depth is None and self.nodes is None and self.seconds is None:
-            raise ValueError("set at least one of depth, nodes and seconds, or it would never end")
+            raise ValueError("alpha-beta search needs a limit: set at least one of depth, nodes and seconds")
         return self
 
 
 @dataclass(frozen=True)
 class AlphaBetaResult:
-    """What alpha-beta found."""
+    """Result of an alpha-beta search."""
 
     action: int
-    value: tuple[float, float]  # what each player is to win from here on
-    plies: int | None  # to the forced end of the game, where a win or loss was found
-    depth: int  # of the last search that was finished; 0: none was
+    value: tuple[float, float]  # expected reward still to come, per player
+    plies: int | None  # plies until the end of the game, if a forced win or loss was found
+    depth: int  # last completed depth; 0: none
     nodes: int  # actions tried
     principal_variation: tuple[int, ...]
-    actions: tuple[int, ...]  # as good as ``action``, which is the first; with ``ties`` all of them
-    solved: bool  # deeper search would find the same
-    interrupted: bool  # by Ctrl-C, with ``on_interrupt="return"``
+    actions: tuple[int, ...]  # best actions, ``action`` first; complete only with ``ties``
+    solved: bool  # whether a deeper search would give the same value
+    interrupted: bool  # whether Ctrl-C ended the search, with ``on_interrupt="return"``
     seconds: float
 
 
@@ -62,20 +72,20 @@ def alphabeta(
     on_interrupt: OnInterrupt = "raise",
     **settings: Any,
 ) -> AlphaBetaResult:
-    """The best action by alpha-beta search. Settings are those of AlphaBetaConfig.
+    """Find the best action by alpha-beta search. ``settings`` are the fields of AlphaBetaConfig.
 
-    With ``depth`` or ``nodes`` alone, equal calls give equal results. Ctrl-C raises KeyboardInterrupt, or with
-    ``on_interrupt="return"`` ends it early with what was found so far, if anything was.
+    Results are deterministic unless ``seconds`` is given. Ctrl-C raises KeyboardInterrupt; with
+    ``on_interrupt="return"`` the search ends early and returns the best action found so far.
     """
     return run(state, AlphaBetaConfig(depth=depth, seconds=seconds, nodes=nodes, **settings), on_interrupt=on_interrupt)
 
 
 def run(state: State, config: AlphaBetaConfig, *, on_interrupt: OnInterrupt = "raise") -> AlphaBetaResult:
-    """As ``alphabeta``, with the settings in one."""
+    """Run ``alphabeta`` with the settings in ``config``."""
     check_on_interrupt(on_interrupt)
     check_state(state)
     if state.is_over:
-        raise IllegalAction(f"the game is over; there is nothing to search in\n{state}")
+        raise IllegalAction(f"the game is over: a finished position cannot be searched\n{state}")
     started = time.perf_counter()
     given = config.model_dump()
     found = _core.alphabeta(state, {**given, "depth": given["depth"] or _core.MOST_DEPTH})

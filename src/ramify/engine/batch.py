@@ -1,4 +1,4 @@
-"""What goes to an evaluator and what comes back, row by row."""
+"""Inputs and outputs of evaluators, in batches with one row per position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ramify.games import State
 
 @dataclass(frozen=True)
 class Batch:
-    """Positions to evaluate. Observations are as the acting player sees them (player 0 where both act)."""
+    """Positions to evaluate. Observations are from the view of the acting player (player 0 where both act)."""
 
     observations: NDArray[np.float32]  # [B, *game.observation_shape]
     legal: NDArray[np.bool_]  # [B, 2, num_actions]
@@ -30,7 +30,7 @@ Arrays = dict[str, NDArray[Any]]  # of a batch by name, as the compiled core wri
 
 
 def new_arrays(rows: int, observation_shape: Sequence[int], num_actions: int, legal: bool = True) -> Arrays:
-    """Room for so many rows; without ``legal`` nobody is told what is."""
+    """Allocate the arrays of a batch with ``rows`` rows; ``legal`` is omitted for evaluators that do not need it."""
     arrays: Arrays = {
         "observations": np.zeros((rows, *observation_shape), np.float32),
         "acting": np.zeros((rows, 2), np.uint8),
@@ -42,14 +42,14 @@ def new_arrays(rows: int, observation_shape: Sequence[int], num_actions: int, le
 
 
 def first_rows(arrays: Arrays, rows: int) -> Batch:
-    """The first rows of such arrays, as an evaluator is given them; views."""
+    """A Batch with views of the first rows of ``arrays``."""
     legal = arrays["legal"][:rows].view(np.bool_) if "legal" in arrays else np.zeros((rows, 2, 0), np.bool_)
     acting = arrays["acting"][:rows].view(np.bool_)
     return Batch(arrays["observations"][:rows], legal, acting, arrays["keys"][:rows])
 
 
 def batch_of(states: Sequence[State]) -> Batch:
-    """Positions of one game as evaluators are given them; none of them is over."""
+    """A Batch of positions of one game; none of them may be over."""
     viewers = [0 if 0 in state.acting else 1 for state in states]
     shape = (len(states), 2, states[0].game.num_actions)
     legal, acting = np.zeros(shape, np.bool_), np.zeros(shape[:2], np.bool_)
@@ -64,7 +64,7 @@ def batch_of(states: Sequence[State]) -> Batch:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Logits and values per player. A turn-based evaluator may give one row each: read as the acting player's."""
+    """Policy logits and values per player. In turn-based games, one row per position is read as the acting player's."""
 
     logits: Any  # [B, 2, num_actions] or [B, num_actions]
     values: Any  # [B, 2] or [B]
@@ -78,24 +78,24 @@ class Evaluator(Protocol):
 
 
 class NativeEvaluator:
-    """An evaluator that the compiled core has built in; ``rollouts`` random games, or none for value 0."""
+    """An evaluator built into the compiled core: ``rollouts`` random games per leaf, or value 0 without rollouts."""
 
     rollouts: int = 0
 
 
 @dataclass(frozen=True)
 class LatentOutput:
-    """What a latent model answers: one row per state asked for."""
+    """Output of a latent model: one row per latent state."""
 
     latents: Sequence[Any]  # [B, ...], any array type
     logits: Any  # as in Evaluation
     values: Any
-    rewards: Any = None  # [B, 2], or [B] read as the player's who acted; None from ``initial``
+    rewards: Any = None  # [B, 2], or [B] for the player who acted; None from ``initial``
 
 
 @runtime_checkable
 class LatentModel(Protocol):
-    """A game known only through a learned model (MuZero)."""
+    """A learned model of a game (MuZero), searched in place of its rules."""
 
     num_actions: int
     acting: str  # "alternating", "single" or "both"
@@ -110,9 +110,9 @@ PerPlayer = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits [B, 2, num
 
 
 def split(evaluation: Evaluation, batch: Batch, actions: int | None = None) -> PerPlayer:
-    """Logits and values of both players, whatever form they were given in.
+    """Logits and values of both players, from an Evaluation in any of its accepted shapes.
 
-    ``actions``: how many the game has, where the batch does not tell what is legal.
+    ``actions`` is the game's number of actions, needed where the batch has no ``legal``.
     """
     rows, actions = len(batch), batch.legal.shape[2] if actions is None else actions
     return (
@@ -124,9 +124,9 @@ def split(evaluation: Evaluation, batch: Batch, actions: int | None = None) -> P
 def per_player(
     given: Any, rows: int, acting: NDArray[np.bool_], *, what: str, actions: int | None, zero_sum: bool
 ) -> NDArray[np.float32]:
-    """Evaluator output as float32 [rows, 2] or [rows, 2, actions]; raises EvaluatorError on any other shape.
+    """Convert evaluator output to float32 [rows, 2] or [rows, 2, actions]; other shapes raise EvaluatorError.
 
-    One row per position is the acting player's; the other player's value is its negative where ``zero_sum``, else 0.
+    One row per position is the acting player's; the other player's value is its negative if ``zero_sum``, else 0.
     """
     array = _as_numbers(given, what)
     tail = () if actions is None else (actions,)
@@ -137,7 +137,7 @@ def per_player(
         short = f"[{rows}{', ' + str(actions) if actions else ''}]"
         raise EvaluatorError(f"{what} must have shape {wanted} or {short}, not {list(array.shape)}")
     if acting.all(axis=1).any():
-        raise EvaluatorError(f"{what} must be given per player where both act: shape [{rows}, 2, ...]")
+        raise EvaluatorError(f"{what} must be given per player where both players act: shape [{rows}, 2, ...]")
     if actions is not None:
         return np.ascontiguousarray(np.repeat(array[:, None], 2, axis=1))
     other = -array if zero_sum else np.zeros_like(array)
@@ -148,8 +148,8 @@ def _as_numbers(given: Any, what: str) -> NDArray[np.float32]:
     try:
         array = np.asarray(given)
         if np.iscomplexobj(array):
-            raise TypeError("complex numbers have no order")
+            raise TypeError("complex numbers are not supported")
         with np.errstate(over="ignore"):  # what is too large becomes infinite, which is refused with its row
             return array.astype(np.float32, copy=False)
     except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: torch, of a tensor with a gradient
-        raise EvaluatorError(f"{what} cannot be read as numbers: {error}") from error
+        raise EvaluatorError(f"{what} cannot be converted to numbers: {error}") from error

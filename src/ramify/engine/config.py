@@ -1,4 +1,4 @@
-"""Everything a search can be told, with defaults and ranges: the one place that states them."""
+"""Settings of the search, with defaults and ranges."""
 
 from __future__ import annotations
 
@@ -10,82 +10,175 @@ from ramify.base.settings import Settings
 
 
 def c_puct_of(evaluator: object) -> float:
-    """The weight of exploration that suits an evaluator; 1 where it states none."""
+    """The exploration constant recommended by an evaluator (its attribute ``c_puct``); 1 if it has none."""
     return float(getattr(evaluator, "c_puct", 1.0))
 
 
 class SearchConfig(Settings):
-    """Settings of a search; frozen. An unknown or impossible setting raises a ``ValueError`` that names it."""
+    """Settings of a search; frozen. An unknown or out-of-range setting raises a ``ValueError`` that names it."""
 
     what = "search"
 
     simulations: int = Field(
-        800, ge=1, le=2**62, description="descents per run; on a fresh root the first evaluates the root"
+        800,
+        ge=1,
+        le=2**62,
+        description="Number of simulations per run; on a fresh root, the first one evaluates the root.",
     )
     max_evaluations: int | None = Field(
-        None, ge=1, le=2**62, description="stop after so many rows given to the evaluator"
+        None, ge=1, le=2**62, description="Maximum number of positions sent to the evaluator per run; None: no limit."
     )
-    max_seconds: float | None = Field(None, gt=0, description="stop after so much time")
-    stop_early: bool = Field(False, description="stop when the most visited action can no longer change")
+    max_seconds: float | None = Field(None, gt=0, description="Maximum time per run in seconds; None: no limit.")
+    stop_early: bool = Field(False, description="Stop as soon as the most visited action can no longer change.")
 
     c_puct: float | None = Field(
-        None, ge=0, le=1e9, description="weight of exploration; None: 3 for rollouts, 1.4 for networks, else 1"
+        None,
+        ge=0,
+        le=1e9,
+        description=(
+            "Exploration constant of PUCT; None: the evaluator's own (3 for rollouts, 1.4 for networks), else 1."
+        ),
     )
     c_base: float | None = Field(
-        None, ge=1e-6, le=1e12, description="c grows by ln((N + c_base + 1) / c_base); None: constant"
+        None,
+        ge=1e-6,
+        le=1e12,
+        description=(
+            "Base of the logarithmic growth of c_puct with the visits N: ln((N + c_base + 1) / "
+            "c_base) is added; None: constant."
+        ),
     )
-    parent_visits: Literal["node", "edges"] = Field("node", description="what N counts in the exploration term")
-    fpu: Literal["zero", "parent", "reduction"] = Field("zero", description="what an untried outcome is worth")
+    parent_visits: Literal["node", "edges"] = Field(
+        "node",
+        description=("Parent visit count N in the exploration term: visits of the node, or the sum over its edges."),
+    )
+    fpu: Literal["zero", "parent", "reduction"] = Field(
+        "zero",
+        description=(
+            "First-play urgency: an unvisited outcome counts as 0, as the parent's value minus "
+            "fpu_offset, or as that value minus fpu_offset times the square root of the visited "
+            "prior mass."
+        ),
+    )
     fpu_offset: float = Field(
-        0.1, ge=0, le=1e9, description="how far below the parent's value, for fpu parent and reduction"
+        0.1, ge=0, le=1e9, description="Offset below the parent's value for fpu=parent and fpu=reduction."
     )
-    discount: float = Field(1.0, gt=0, le=1, description="weight of the next value against the reward")
+    discount: float = Field(1.0, gt=0, le=1, description="Discount factor per action.")
     opponent_weights: Literal["conditional", "prior", "visits", "blended"] = Field(
         "conditional",
-        description="how a simultaneous player weighs the other's responses (options D, A, B, C)",
+        description=(
+            "Weights of the other player's responses when both act: visits of the pair, prior, "
+            "marginal visits, or visits plus prior."
+        ),
     )
-    normalize: Literal["none", "minmax", "remaining"] = Field("none", description="scale of values in selection")
+    normalize: Literal["none", "minmax", "remaining"] = Field(
+        "none",
+        description=(
+            "Normalisation of values in selection: none, by the range of backed-up values, or by the "
+            "reward that remains."
+        ),
+    )
     selection: Literal["puct", "gumbel", "regret", "exp3"] = Field(
         "puct",
-        description="selection rule; regret and exp3 where both players choose at once, PUCT elsewhere",
+        description=(
+            "Selection rule; regret and exp3 apply where both players act at once, with PUCT at all other nodes."
+        ),
     )
-    solver: bool = Field(False, description="carry proofs from finished games to the root; stop when it is proven")
+    solver: bool = Field(
+        False,
+        description=(
+            "Propagate proven wins, losses and draws from finished games to the root, and stop when the root is proven."
+        ),
+    )
 
-    graph: bool = Field(False, description="share nodes between equal positions")
-    canonical: bool = Field(False, description="with graph: share nodes between symmetric positions too")
-    short_circuit: bool = Field(False, description="with graph: do not descend into a child known better than the edge")
-    max_nodes: int | None = Field(None, ge=1, le=2**31, description="bound on the graph; when full it stops growing")
+    graph: bool = Field(
+        False, description="Share nodes between transpositions (equal positions reached by different paths)."
+    )
+    canonical: bool = Field(False, description="With graph: also share nodes between symmetric positions.")
+    short_circuit: bool = Field(
+        False, description=("With graph: end a simulation at a child that has more visits than the edge leading to it.")
+    )
+    max_nodes: int | None = Field(
+        None,
+        ge=1,
+        le=2**31,
+        description=(
+            "Maximum number of nodes; a full graph is still searched but no longer expanded. None: no limit but memory."
+        ),
+    )
 
     root_temperature: float = Field(
-        1.0, ge=1e-6, le=1e9, description="of the root's priors, before noise; above 1 is flatter"
+        1.0,
+        ge=1e-6,
+        le=1e9,
+        description="Softmax temperature of the root priors, applied before noise; above 1 flattens them.",
     )
     noise: Literal["dirichlet", "shaped"] = Field(
-        "dirichlet", description="the same alpha for every outcome, or a total alpha shared as KataGo shares it"
+        "dirichlet",
+        description=("Noise at the root: Dirichlet noise with equal alphas, or KataGo's shaped Dirichlet noise."),
     )
     noise_alpha: float = Field(
-        0.3, ge=1e-6, le=1e9, description="shape of the Dirichlet noise at the root; shaped: its total"
+        0.3,
+        ge=1e-6,
+        le=1e9,
+        description="Alpha of the Dirichlet noise per outcome; for noise=shaped, the total over all outcomes.",
     )
-    noise_fraction: float = Field(0.0, ge=0, le=1, description="share of noise in the root's priors")
+    noise_fraction: float = Field(
+        0.0, ge=0, le=1, description="Fraction of noise in the root priors; 0 disables noise."
+    )
     forced_playouts: float = Field(
-        0.0, ge=0, le=1e9, description="an outcome of the root, once tried, is owed sqrt(this * prior * visits) visits"
+        0.0,
+        ge=0,
+        le=1e9,
+        description=(
+            "Forced playouts: a visited root outcome receives at least sqrt(this * prior * visits) "
+            "visits; 0 disables them."
+        ),
     )
-    fast_simulations: int | None = Field(None, ge=1, le=2**62, description="simulations of run(state, fast=True)")
+    fast_simulations: int | None = Field(
+        None,
+        ge=1,
+        le=2**62,
+        description=(
+            "Number of simulations of a fast search, run(state, fast=True); None: fast searches are not available."
+        ),
+    )
 
     gumbel_considered: int = Field(
-        16, ge=1, le=2**31 - 1, description="outcomes of the root that Gumbel search compares"
+        16, ge=1, le=2**31 - 1, description="Number of root outcomes sampled for sequential halving in Gumbel search."
     )
-    gumbel_scale: float = Field(1.0, ge=0, le=1e9, description="size of the Gumbel noise; 0: play without chance")
-    gumbel_visit: float = Field(50.0, ge=0, le=1e9, description="values weigh (this + most visits) * gumbel_value")
-    gumbel_value: float = Field(0.1, ge=0, le=1e9, description="see gumbel_visit; 1.0 is usual without gumbel_rescale")
-    gumbel_rescale: bool = Field(True, description="a node's values to the range 0 to 1 before they are weighed")
-    exp3_exploration: float = Field(0.1, ge=1e-6, le=1, description="share of even play under exp3")
+    gumbel_scale: float = Field(
+        1.0, ge=0, le=1e9, description="Scale of the Gumbel noise; 0 makes Gumbel search deterministic."
+    )
+    gumbel_visit: float = Field(
+        50.0,
+        ge=0,
+        le=1e9,
+        description=(
+            "c_visit of Gumbel search: completed values are multiplied by (gumbel_visit + most visits) * gumbel_value."
+        ),
+    )
+    gumbel_value: float = Field(
+        0.1,
+        ge=0,
+        le=1e9,
+        description="c_scale of Gumbel search, see gumbel_visit; 1.0 is usual without gumbel_rescale.",
+    )
+    gumbel_rescale: bool = Field(True, description="Rescale the completed values of a node to the range 0 to 1.")
+    exp3_exploration: float = Field(0.1, ge=1e-6, le=1, description="Probability of uniform exploration in Exp3.")
 
-    batch: int = Field(1, ge=1, le=65536, description="leaves of one search evaluated together")
-    max_in_flight: float = Field(0.25, gt=0, le=1, description="bound on those leaves, as a share of the root's visits")
-    threads: int = Field(1, ge=1, le=256, description="threads that search one graph, or many searches, together")
+    batch: int = Field(
+        1, ge=1, le=65536, description="Maximum number of leaves of one search that are evaluated together."
+    )
+    max_in_flight: float = Field(
+        0.25, gt=0, le=1, description="Maximum number of leaves in flight, as a fraction of the root's visits."
+    )
+    threads: int = Field(
+        1, ge=1, le=256, description="Number of search threads, on one graph or across independent searches."
+    )
 
     def for_evaluator(self, evaluator: object) -> Self:
-        """The settings with ``c_puct`` filled in: an evaluator may state the value that suits it, as ``c_puct``."""
+        """A copy in which ``c_puct=None`` is replaced by the evaluator's own value, see ``c_puct_of``."""
         return self if self.c_puct is not None else self.replace(c_puct=c_puct_of(evaluator))
 
     @model_validator(mode="after")
@@ -93,7 +186,7 @@ class SearchConfig(Settings):
         if self.selection == "gumbel":
             for name, neutral in (("noise_fraction", 0.0), ("forced_playouts", 0.0), ("root_temperature", 1.0)):
                 if getattr(self, name) != neutral:
-                    raise ValueError(f"gumbel selection has noise of its own: leave {name} at {neutral}")
+                    raise ValueError(f"selection='gumbel' adds its own noise at the root: {name} must be {neutral}")
         return self
 
     @field_validator("simulations", "batch", "threads", "max_nodes", "max_evaluations", mode="before")

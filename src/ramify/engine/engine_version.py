@@ -1,3 +1,3 @@
-"""Which results the search engine gives: results of equal versions can be compared and reused, others cannot."""
+"""Version of the search engine's results: only results of equal versions can be compared and reused."""
 
 ENGINE_VERSION = "37c6d698"  # the signature of tests/golden/signature.txt; `make signature ARGS=--write` writes both

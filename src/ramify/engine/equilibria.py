@@ -1,11 +1,11 @@
-"""Nash equilibria of matrix games: ``solve``, ``nash_conv``, ``values``. Usable on its own, as ``rf.equilibria``.
+"""Nash equilibria of matrix games: ``solve``, ``nash_conv`` and ``values``; available as ``rf.equilibria``.
 
 >>> import ramify as rf
 >>> found = rf.equilibria.solve([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])  # rock, paper, scissors
 >>> found.x.round(3).tolist(), found.unique
 ([0.333, 0.333, 0.333], True)
 
-docs/methods/equilibria.md derives what is computed.
+docs/methods/equilibria.md describes the algorithms.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ LARGEST = 1e150  # of payoffs: sums and differences stay far from overflow
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """One equilibrium of a matrix game, and what is known about the others. Arrays are over outcomes."""
+    """An equilibrium of a matrix game. Arrays are indexed by outcome."""
 
     x: Floats  # [n0], the first player's probabilities
     y: Floats  # [n1], the second's
     value: Floats  # [2], what each player gets
-    nash_conv: float  # 0 up to rounding, on the outcomes kept
-    constant_sum: bool  # whether what one player wins the other loses
+    nash_conv: float  # over the outcomes kept; 0 up to rounding
+    constant_sum: bool  # whether the players' payoffs sum to a constant
     unique: bool  # whether this is the only equilibrium
-    informative: bool  # False: payoffs are constant, rarely visited or guessed where it matters; nothing to learn from
-    kept: tuple[Mask, Mask]  # outcomes that were not left out for lack of visits
+    informative: (
+        bool  # False: the payoffs are constant, rarely visited or imputed where it matters; do not learn from it
+    )
+    kept: tuple[Mask, Mask]  # outcomes with enough visits
     extreme: tuple[Floats, Floats] | None = None  # with all=True: extreme strategies [k0, n0] and [k1, n1] ...
     pairs: NDArray[np.int32] | None = None  # ... and which of them are equilibria together, [k, 2]
 
@@ -48,7 +50,7 @@ class Equilibrium:
     def equilibria(self) -> list[tuple[Floats, Floats]]:
         """Every extreme equilibrium, as (x, y); needs ``solve(…, all=True)``."""
         if self.extreme is None or self.pairs is None:
-            raise InvalidInput("extreme equilibria were not asked for: solve(…, all=True)")
+            raise InvalidInput("this result has no list of extreme equilibria: call solve(…, all=True)")
         return [(self.extreme[0][i], self.extreme[1][j]) for i, j in self.pairs]
 
 
@@ -61,19 +63,20 @@ def solve(
     all: bool = False,
     tolerance: float | None = None,
 ) -> Equilibrium:
-    """An equilibrium of a matrix game.
+    """Find a Nash equilibrium of a matrix game.
 
-    ``payoffs`` is [n0, n1] (to the first player; the second gets minus that) or [2, n0, n1] (to each player).
+    ``payoffs`` is [n0, n1] for a zero-sum game (payoffs of the first player) or [2, n0, n1] (payoffs of each player).
     Outcomes with fewer than ``min_visits`` of the ``visits`` [n0, n1] are left out and get probability 0; if a player
-    has none with that many, all stay. Payoffs may be nan where unknown: the mean of what the two outcomes earned
-    elsewhere takes their place. ``informative`` is False where the result rests on either.
+    has no outcome with enough visits, all are kept. Unknown payoffs are nan and are imputed by the mean of what the two
+    outcomes earned elsewhere. ``informative`` is False if the result depends on either.
 
-    Where several strategies are optimal in a constant-sum game, ``choose`` says which: the ``"centroid"`` of the
-    extreme ones, the one of maximum ``"entropy"``, or ``"any"``, the quickest. Where payoffs do not sum to a constant,
-    the mean of equilibria is in general not one: it is taken where it is, else the extreme equilibrium of the largest
-    sum of payoffs (``"entropy"``: of the largest entropy). ``all`` lists every extreme equilibrium too.
+    If several strategies of a constant-sum game are optimal, ``choose`` selects one: the ``"centroid"`` of the extreme
+    ones, the one of maximum ``"entropy"``, or ``"any"``, which is the fastest. In a general-sum game the mean of
+    equilibria need not be an equilibrium: it is returned if it is, otherwise the extreme equilibrium with the largest
+    sum of payoffs (``"entropy"``: with the largest entropy). ``all`` also lists every extreme equilibrium.
 
-    Payoffs closer than ``tolerance`` of their span are equal; by default 1e-11, or the rounding of their type.
+    Payoffs that differ by less than ``tolerance`` times their span count as equal; by default 1e-11, or the rounding
+    error of their type.
 
     >>> solve([[3, 0], [5, 1]]).value.tolist()
     [1.0, -1.0]
@@ -96,7 +99,7 @@ def solve(
 
 
 def nash_conv(payoffs: ArrayLike, x: ArrayLike, y: ArrayLike) -> float:
-    """What the players could gain if each alone changed to a best reply, added up: 0 exactly in an equilibrium.
+    """NashConv: the sum over players of the gain from changing to a best reply; 0 exactly in an equilibrium.
 
     >>> nash_conv([[1, -1], [-1, 1]], [1, 0], [0.5, 0.5])  # the second player would win 1 instead of 0
     1.0
@@ -106,14 +109,14 @@ def nash_conv(payoffs: ArrayLike, x: ArrayLike, y: ArrayLike) -> float:
 
 
 def values(payoffs: ArrayLike) -> Floats:
-    """The values to the first player of many zero-sum games of one size, [games, n0, n1].
+    """The values, for the first player, of many zero-sum games of one size: [games, n0, n1].
 
     >>> values([[[1, -1], [-1, 1]], [[2, 3], [0, 1]]]).tolist()
     [0.0, 2.0]
     """
     tables = np.ascontiguousarray(_numbers(payoffs, "payoffs"), np.float64)
     if tables.ndim != 3 or 0 in tables.shape[1:]:
-        raise InvalidInput(f"payoffs of many games are [games, n0, n1] with n0, n1 >= 1, not {list(tables.shape)}")
+        raise InvalidInput(f"payoffs must have shape [games, n0, n1] with n0, n1 >= 1, not {list(tables.shape)}")
     _check_sizes(tables, unknown=False)
     return zero_sum_values(tables)
 
@@ -122,7 +125,7 @@ def _numbers(given: ArrayLike, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(given)
     except ValueError as error:
-        raise InvalidInput(f"{name} must be a table of numbers: {error}") from None
+        raise InvalidInput(f"{name} must be an array of numbers: {error}") from None
     if array.dtype.kind not in "fiu":
         raise InvalidInput(f"{name} must be real numbers, not {array.dtype}")
     return array
@@ -135,31 +138,31 @@ def _check_sizes(tables: Floats, *, unknown: bool) -> None:
     bad = tables[~(sizes <= LARGEST) & ~(unknown & np.isnan(tables))]
     if bad.size:
         allowed = ", or nan where unknown" if unknown else ""
-        raise InvalidInput(f"payoffs must be finite and at most {LARGEST:g}{allowed}, not {bad[0]}")
+        raise InvalidInput(f"payoffs must be finite numbers from -{LARGEST:g} to {LARGEST:g}{allowed}, not {bad[0]}")
 
 
 def _tables(payoffs: ArrayLike, *, unknown: bool) -> tuple[Floats, float]:
-    """Payoffs as [1 or 2, n0, n1], and how far their type rounds, relative to the largest."""
+    """Payoffs as [1 or 2, n0, n1], and the rounding error of their type relative to the largest payoff."""
     tables = _numbers(payoffs, "payoffs")
     eps = _EPS.get(tables.dtype, _EPS[np.dtype(np.float64)])
     if tables.ndim == 2:
         tables = tables[None]
     elif tables.ndim != 3 or len(tables) != 2:
-        raise InvalidInput(f"payoffs are [n0, n1] or [2, n0, n1], not {list(tables.shape)}")
+        raise InvalidInput(f"payoffs must have shape [n0, n1] or [2, n0, n1], not {list(tables.shape)}")
     if 0 in tables.shape:
-        raise InvalidInput(f"payoffs need at least one outcome a player, not {list(tables.shape)}")
+        raise InvalidInput(f"payoffs must have at least one outcome per player, not shape {list(tables.shape)}")
     tables = np.ascontiguousarray(tables, np.float64)
     _check_sizes(tables, unknown=unknown)
     return tables, ROUNDING * eps
 
 
 class _Known:
-    """What is known well enough of a game: the outcomes kept, and their payoffs, guessed where nobody has seen them."""
+    """The outcomes of a game with enough visits, and their payoffs, imputed where they are unknown."""
 
     def __init__(self, tables: Floats, visits: ArrayLike | None, min_visits: float) -> None:
         self.known: Mask = ~np.asarray(np.isnan(tables).any(axis=0))
         if not self.known.any():
-            raise InvalidInput("every payoff is nan: there is nothing to solve")
+            raise InvalidInput("payoffs are all nan: at least one must be known")
         self.weights = self.known.astype(np.float64)
         self.sparse = False
         self.kept = self._linked(np.ones(len(self.known), np.bool_), np.ones(self.known.shape[1], np.bool_))
@@ -169,14 +172,14 @@ class _Known:
         self.tables = np.stack([self._filled(self._part(table)) for table in tables])
 
     def supports(self, x: Floats, y: Floats) -> bool:
-        """Whether visits were enough, and no guess says what the strategies or a deviation from one of them earn."""
+        """Whether visits sufficed and the payoffs of these strategies, and of every deviation, are not imputed."""
         return not self.sparse and bool(self.known[x > 0].all() and self.known[:, y > 0].all())
 
     def _leave_out(self, given: ArrayLike, min_visits: float) -> None:
         visits = _numbers(given, "visits")
         if visits.shape != self.known.shape:
             wanted = list(self.known.shape)
-            raise InvalidInput(f"visits must be {wanted}, one per pair of outcomes, not {list(visits.shape)}")
+            raise InvalidInput(f"visits must have shape {wanted}, one per pair of outcomes, not {list(visits.shape)}")
         if not (visits >= 0).all() or not np.isfinite(visits).all():
             raise InvalidInput("visits must be 0 or more")
         counts = np.where(self.known, visits, 0)
@@ -187,7 +190,7 @@ class _Known:
             self.kept = (rows, columns)
 
     def _linked(self, rows: Mask, columns: Mask) -> tuple[Mask, Mask]:
-        """Those outcomes of which at least one payoff against the others is known."""
+        """Outcomes with at least one known payoff against the outcomes kept."""
         while True:
             inside = self.known & np.outer(rows, columns)
             next_rows, next_columns = np.asarray(inside.any(axis=1)), np.asarray(inside.any(axis=0))
@@ -199,7 +202,7 @@ class _Known:
         return np.asarray(table[self.kept[0]][:, self.kept[1]])
 
     def _filled(self, table: Floats) -> Floats:
-        """Unknown payoffs become the mean of what the two outcomes earned on average where they were tried."""
+        """Impute unknown payoffs by the mean of the average payoffs of the two outcomes."""
         if self.known.all():
             return table
         earned = np.where(self.known, table, 0.0) * self.weights
@@ -209,7 +212,7 @@ class _Known:
 
 
 def _spread(strategies: Floats, kept: Mask) -> Floats:
-    """Strategies over the outcomes kept, as strategies over all of them."""
+    """Extend strategies over the outcomes kept to all outcomes."""
     whole = np.zeros((*strategies.shape[:-1], len(kept)))
     whole[..., kept] = strategies
     return whole
@@ -226,5 +229,5 @@ def _strategy(given: ArrayLike, size: int, name: str) -> Floats:
 
 def _tolerance(given: float) -> float:
     if not 0 <= given < 1:
-        raise InvalidInput(f"tolerance is a part of the payoffs' span, from 0 to 1, not {given}")
+        raise InvalidInput(f"tolerance must be a fraction of the payoffs' span, from 0 to 1, not {given}")
     return float(given)

@@ -1,6 +1,6 @@
-"""Policies from what a search found: how often, how well, and how an equilibrium would mix.
+"""Policies computed from a search: visits, pruned visits, equilibrium, average strategy, improved policy.
 
-All work on the outcomes of one player at a root and return probabilities over them; see ``SearchResult.policy``.
+All are over the outcomes of one player at the root; see ``SearchResult.policy``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Root:
-    """What policies are made of: the root's numbers, as in SearchResult."""
+    """The root statistics from which policies are computed, as in SearchResult."""
 
     visits: NDArray[np.int64]  # [n0, n1]
     priors: tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -39,12 +39,12 @@ class Root:
 
 
 def marginal(visits: NDArray[Any], player: int) -> Floats:
-    """A player's visits per outcome, whatever the other did."""
+    """A player's visits per outcome, summed over the other player's outcomes."""
     return np.asarray(visits.sum(axis=1 - player), np.float64)
 
 
 def exploration(config: SearchConfig, visits: float) -> float:
-    """c(N) * sqrt(N) of the search's own selection, for a root whose edges have so many visits."""
+    """c(N) * sqrt(N) as in the search's selection, for a root whose edges have this many visits."""
     n = visits + 1 if config.parent_visits == "node" else visits
     c = c_puct_of(None) if config.c_puct is None else config.c_puct
     if config.c_base is not None:
@@ -53,7 +53,7 @@ def exploration(config: SearchConfig, visits: float) -> float:
 
 
 def excess(root: Root, player: int) -> Floats:
-    """Visits of each outcome that selection, left alone, would not have made.
+    """Visits of each outcome that selection would not have made without noise and forced playouts.
 
     KataGo's inverse form: with the score S of the most visited outcome, another outcome of value q and prior P would
     have scored S at u * P / (S - q) - 1 visits; what it has beyond that is excess. The most visited outcome, and any
@@ -79,10 +79,10 @@ def excess(root: Root, player: int) -> Floats:
 
 
 def pruned_visits(root: Root) -> Floats:
-    """Edge visits without the excess of either player; [n0, n1], fractions where both choose.
+    """Edge visits without the excess of either player; [n0, n1], fractional where both players choose.
 
     Where one player chooses, visits are rounded up as KataGo does. Where both choose, a player's excess is taken from
-    its pairs in proportion to the other player's priors: that is how the other answered while visits were forced.
+    its pairs in proportion to the other player's priors, which approximate the responses to forced visits.
     """
     visits = root.visits.astype(np.float64)
     if 1 in visits.shape:
@@ -95,7 +95,7 @@ def pruned_visits(root: Root) -> Floats:
 
 
 def weighed_values(root: Root, player: int) -> Floats:
-    """Completed values times their weight in Gumbel search: what is added to the logits of an improved policy."""
+    """The transformed completed values of Gumbel search, which are added to the logits of the improved policy."""
     config = root.config
     visits = marginal(root.visits, player)
     known = visits > 0
@@ -113,14 +113,14 @@ def weighed_values(root: Root, player: int) -> Floats:
 
 
 def improved(root: Root, player: int) -> Floats:
-    """Softmax of logits and weighed values: better than the prior wherever the values are right."""
+    """The improved policy of Gumbel search: softmax of the logits plus the transformed completed values."""
     logits = np.log(np.maximum(root.priors[player].astype(np.float64), 1e-30)) + weighed_values(root, player)
     weights = np.exp(logits - logits.max())
     return np.asarray(weights / weights.sum())
 
 
 def nash(root: Root, player: int) -> Floats:
-    """The player's part of an equilibrium of the payoffs found, over outcomes visited often enough to be trusted."""
+    """The player's strategy in an equilibrium of the payoffs found, over outcomes with enough visits."""
     if not root.visits.any():
         return np.zeros(root.visits.shape[player])
     try:
@@ -131,13 +131,13 @@ def nash(root: Root, player: int) -> Floats:
 
 
 def check_method(method: str, known: Sequence[str] = METHODS) -> None:
-    """Raise a ValueError that lists the methods there are, unless this is one."""
+    """Raise a ValueError that lists the known methods unless ``method`` is one of them."""
     if method not in known:
-        raise ValueError(f"unknown policy method {method!r}; known: {', '.join(known)}")
+        raise ValueError(f"unknown policy method {method!r}; the methods are {', '.join(known)}")
 
 
 def outcome_weights(root: Root, player: int, method: str) -> Floats:
-    """Weights of a player's outcomes by a method; they need not sum to 1."""
+    """Unnormalised weights of a player's outcomes by a policy method."""
     check_method(method)
     if method == "visits":
         return marginal(root.visits, player)
@@ -151,11 +151,11 @@ def outcome_weights(root: Root, player: int, method: str) -> Floats:
         return root.average[player].astype(np.float64)
     if root.config.selection in ("regret", "exp3"):
         return marginal(root.visits, player)  # one player chooses here: nothing to mix
-    raise ValueError('policy "average" needs selection="regret" or "exp3": other rules keep no average strategy')
+    raise ValueError('policy method "average" needs the search setting selection="regret" or "exp3"')
 
 
 def tempered(weights: Floats, temperature: float) -> Floats:
-    """Weights ** (1 / temperature), as probabilities; temperature above 0."""
+    """Normalise weights ** (1 / temperature) to probabilities; temperature must be above 0."""
     if temperature != 1:
         logs = np.full_like(weights, -np.inf)
         logs[weights > 0] = np.log(weights[weights > 0] / weights.max())

@@ -1,4 +1,4 @@
-"""What a search found, frozen."""
+"""Results of a search."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ Floats = NDArray[np.float32]
 T = TypeVar("T", bound=np.generic)
 
 NO_GRAPH = (
-    "this result has no graph to look at: one that was pickled or copied holds what was found at the root, and the "
-    "graph stays with the searcher"
+    "this result has no search graph: a pickled or copied result holds only the statistics of the root; call this on "
+    "the result that the searcher returned"
 )
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the solver knows of the root. Bounds are of what is still to come, low then high."""
+    """Bounds proven by the solver for the root: lower and upper bounds of the reward still to come."""
 
     bounds: NDArray[np.float32]  # [2, players]
-    stakes: NDArray[np.float32]  # [2, players]: what the rules alone promise
+    stakes: NDArray[np.float32]  # [2, players]: bounds that follow from the rules alone
     edges: NDArray[np.float32]  # [2, players, n0, n1]
-    plies: NDArray[np.int64]  # [n0, n1]: length of the game after a proven edge, it included; -1 where not proven
+    plies: NDArray[np.int64]  # [n0, n1]: plies to the end of the game from a proven edge on; -1 where not proven
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(_all_frozen(state))
@@ -52,7 +52,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _all_frozen(value: Any) -> Any:
-    """The same, with every array in it frozen."""
+    """Make every array in ``value`` read-only; returns ``value``."""
     if isinstance(value, np.ndarray):
         _frozen(value)
     elif isinstance(value, tuple | list):
@@ -65,7 +65,7 @@ def _all_frozen(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Kept:
-    """What a look at the graph gave, for later."""
+    """A stored value with the interface of a query to the graph."""
 
     found: Any
 
@@ -83,21 +83,21 @@ class SearchResult:
 
     visits: NDArray[np.int64]  # [n0, n1], edge visits
     outcomes: tuple[NDArray[np.int32], NDArray[np.int32]]  # outcome -> action; -1 for a passive player
-    priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as searched with, root noise included
+    priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as used by the search, including root noise
     q: tuple[NDArray[np.float32], NDArray[np.float32]]  # each player's value of its outcomes (fpu where unvisited)
     payoffs: NDArray[np.float32]  # [2, n0, n1]: reward + discount * child value; nan where unvisited
     value: NDArray[np.float32]  # [2]
-    evaluation: NDArray[np.float32]  # [2], what the evaluator said of the root
+    evaluation: NDArray[np.float32]  # [2], the evaluator's value of the root
     acting: tuple[int, ...]
     num_actions: int
     principal_variation: list[ActionOrPair]
     stats: dict[str, Any]
-    proven: NDArray[np.float32] | None = None  # [2], the returns of a game that is decided: paid already and to come
-    proof: Proof | None = None  # with the solver: bounds of the root and its edges
+    proven: NDArray[np.float32] | None = None  # [2], proven returns of the game, rewards so far included
+    proof: Proof | None = None  # with solver=True: bounds of the root and its edges
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None  # strategies of regret and exp3, per outcome
     gumbel: tuple[Any, Any] | None = None  # per player: noise of Gumbel search and visits before it, per outcome
-    winners: tuple[int, int] | None = None  # outcomes that have won the players' races in Gumbel search
-    scores: tuple[Any, Any] = field(default=((), ()), repr=False)  # of outcomes, as selection would compare them now
+    winners: tuple[int, int] | None = None  # outcome that won sequential halving in Gumbel search, per player
+    scores: tuple[Any, Any] = field(default=((), ()), repr=False)  # selection scores of the outcomes at the end
     config: SearchConfig | None = field(default=None, repr=False)
     _state: State | None = field(default=None, repr=False)
     _look: Callable[[Path], Report] | None = field(default=None, repr=False)
@@ -105,7 +105,7 @@ class SearchResult:
 
     @classmethod
     def from_report(cls, report: Report, *, num_actions: int, **rest: Any) -> SearchResult:
-        """Build a result from what the core reports of a node."""
+        """Build a result from the core's report on a node."""
         proof = proven = None
         if "bounds" in report:
             proof = Proof(*(_frozen(report[name]) for name in ("bounds", "stakes", "edge_bounds", "plies")))
@@ -137,7 +137,7 @@ class SearchResult:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """All that was found at the root, for pickle and copies. The graph stays with the searcher."""
+        """The statistics of the root, for pickle and copies. The graph stays with the searcher."""
         kept = {**vars(self), "_look": None, "_squares": None}
         if self._squares is not None:
             with suppress(ValueError):  # the searcher may have moved on
@@ -178,17 +178,18 @@ class SearchResult:
     def policy(
         self, player: int | None = None, method: Method = "visits", temperature: float = 1.0
     ) -> NDArray[np.float32]:
-        """Probabilities over all actions, in proportion to weights ** (1 / temperature); 0 is greedy. The weights are
+        """Probabilities of all actions, in proportion to weights ** (1 / temperature); 0 is greedy. The weights are
 
-        ``visits``    how often each outcome was chosen
-        ``pruned``    visits without those that only noise and forced playouts explain
-        ``nash``      the player's part of an equilibrium of ``payoffs``
-        ``average``   the average strategy of selection regret or exp3
-        ``improved``  softmax of log prior and weighed values, the target of Gumbel search
+        ``visits``    visit counts
+        ``pruned``    visit counts without those caused by noise and forced playouts
+        ``nash``      the player's strategy in an equilibrium of ``payoffs``
+        ``average``   the average strategy of selection="regret" or "exp3"
+        ``improved``  the improved policy of Gumbel search: softmax of log prior plus transformed values
 
-        What the solver has refuted gets nothing; if the root is proven, only actions that keep its value get something,
-        and of those that win (or lose) only the quickest (or the slowest). Where both choose, ``nash`` then secures the
-        proven value; visits and averages are those of the moment of the proof, and no equilibrium.
+        Actions refuted by the solver get probability 0. If the root is proven, only actions that keep its value have
+        a positive probability: of winning ones the quickest, of losing ones the slowest. Where both players choose,
+        ``nash`` then secures the proven value; visits and averages are those at the time of the proof and need not be
+        an equilibrium.
         """
         player = self._player(player)
         policy = np.zeros(self.num_actions, np.float32)
@@ -203,10 +204,10 @@ class SearchResult:
     ) -> ActionOrPair:
         """The action to play; a pair where both act.
 
-        At temperature 0 (the default) the one with the largest weight, in Gumbel search the winner of its race; above
-        it a sample. ``nash`` and ``average`` are sampled as they are unless a temperature is given: the most likely
-        action of a mixed policy is easily exploited. ``lcb`` takes the best lower bound, see ``lcb``. ``rng`` may be a
-        seed; without it the search's own decides.
+        At temperature 0 (the default) this is the action with the largest weight, in Gumbel search the winner of
+        sequential halving; above 0 the action is sampled. ``nash`` and ``average`` are sampled at temperature 1 unless
+        one is given, because the most likely action of a mixed policy is easily exploited. ``lcb`` chooses by the best
+        lower confidence bound, see ``lcb``. ``rng`` is a generator or a seed; by default the seed of the search.
         """
         if temperature is None:
             temperature = 1.0 if method in policies.MIXED else 0.0
@@ -220,7 +221,7 @@ class SearchResult:
             if method == "lcb":
                 index = self._best_bound(player)
             elif temperature == 0 and method == "visits" and self.winners is not None and not self._settled(player):
-                index = max(0, self.winners[player])  # without a race there was no choice
+                index = max(0, self.winners[player])  # negative: there was only one outcome
             else:
                 policy = self._outcome_policy(player, method, temperature)
                 sampled = rng is not None and temperature > 0
@@ -229,10 +230,10 @@ class SearchResult:
         return (chosen[0], chosen[1]) if len(chosen) == 2 else chosen[0]
 
     def lcb(self, player: int | None = None, z: float = 5.0, share: float = 0.15) -> NDArray[np.float64]:
-        """Lower confidence bounds of a player's outcomes: value - z * standard error; nan where that says nothing.
+        """Lower confidence bounds of a player's outcomes: value - z * standard error; nan with too few visits.
 
-        Only outcomes with ``share`` of the visits of the most visited one have a bound. The variance is that of what
-        the visits brought, with a prior of the largest variance possible that fades with the third power of the visits.
+        Only outcomes with at least ``share`` of the most visits have a bound. The variance is that of the backed-up
+        values, mixed with the largest possible variance at a weight of 1 / visits**3.
         """
         player = self._player(player)
         if self._squares is None:
@@ -250,21 +251,21 @@ class SearchResult:
         return np.where((visits > 0) & (visits >= share * visits.max()), bound, np.nan)
 
     def node(self, path: Path) -> Report:
-        """What the engine knows of the node that these edges lead to: per edge an action of each player, -1 if passive.
+        """The engine's statistics of the node at the end of ``path``: per edge an action of each player, -1 if passive.
 
-        Its ``ready`` says whether the node is expanded; only then there are outcomes, priors, visits and payoffs.
+        ``ready`` is True if the node is expanded; only then does it have outcomes, priors, visits and payoffs.
         """
         if self._look is None:
             raise ValueError(NO_GRAPH)
         return self._look(path)
 
     def look(self, path: Path) -> Report:
-        """The old name of ``node``."""
+        """Deprecated name of ``node``."""
         warn_renamed("SearchResult.look", "SearchResult.node")
         return self.node(path)
 
     def tree(self, depth: int = 2, width: int = 5) -> str:
-        """The most visited part of the graph as text: ``width`` edges a node, ``depth`` levels."""
+        """The most visited part of the graph as text: ``width`` edges per node, ``depth`` levels."""
         if self._look is None or self._state is None:
             raise ValueError(NO_GRAPH)
         lines = [f"value {_pair(self.value)}  visits {int(self.visits.sum()) + 1}"]
@@ -274,7 +275,7 @@ class SearchResult:
     def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
         """The most visited way down, at most ``length`` actions long: from the root, or starting with these actions.
 
-        Give one action per acting player, as in ``outcomes``; what comes back are actions, or tuples where both act.
+        Give one action per acting player, as in ``outcomes``. Returns actions, or tuples where both players act.
         """
         if self._look is None:
             raise ValueError(NO_GRAPH)
@@ -303,10 +304,10 @@ class SearchResult:
     def _player(self, player: int | None) -> int:
         if player is None:
             if len(self.acting) != 1:
-                raise ValueError("both players act here: say which player (0 or 1)")
+                raise ValueError("both players act here: give player=0 or player=1")
             return self.acting[0]
         if player not in self.acting:
-            raise ValueError(f"player {player} does not act here; acting: {self.acting}")
+            raise ValueError(f"player {player} does not act here; the acting players are {self.acting}")
         return player
 
     def _of_acting(self, array: Callable[[int], NDArray[T]]) -> NDArray[T] | tuple[NDArray[T], NDArray[T]]:
@@ -357,7 +358,7 @@ class SearchResult:
         return policies.tempered(weights, temperature)
 
     def _secured(self, player: int) -> NDArray[np.float64] | None:
-        """Where both choose and the root is proven, a strategy that secures its value: optimal for the lower bounds."""
+        """A strategy that secures the proven value where both players choose, from the lower bounds; else None."""
         if self.proof is None or self.proven is None or 1 in self.visits.shape:
             return None
         lows = self.proof.edges[0, player]
@@ -366,12 +367,12 @@ class SearchResult:
         return equilibria.solve(lows).x if player == 0 else equilibria.solve(-lows).y
 
     def _settled(self, player: int) -> bool:
-        """Whether proofs have a say in what this player should do."""
+        """Whether proofs rule out some of the player's outcomes."""
         allowed = self._allowed(player)
         return allowed is not None and not allowed.all()
 
     def _allowed(self, player: int) -> NDArray[np.bool_] | None:
-        """Outcomes that proofs leave open; None without a solver, or where both choose."""
+        """Outcomes not ruled out by proofs; None without a solver, or where both players choose."""
         proof = self.proof
         if proof is None or 1 not in self.visits.shape or self.visits.shape[player] == 1:
             return None
@@ -392,7 +393,7 @@ class SearchResult:
         return np.asarray(allowed) if allowed.any() else None
 
     def _best_bound(self, player: int) -> int:
-        """Of the outcomes that proofs leave open the one with the best bound; the most visited if none has one."""
+        """The outcome with the best bound among those not ruled out by proofs; the most visited if none has a bound."""
         bounds = self.lcb(player)
         if (allowed := self._allowed(player)) is not None:
             bounds[~allowed] = np.nan
@@ -451,7 +452,7 @@ def most_visited(report: Report) -> tuple[int, int]:
 
 
 def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:
-    """The most visited edges of a node with a line of facts each."""
+    """The most visited edges of a node, each with a line of statistics."""
     visits = report["edge_visits"]
     order = np.argsort(-visits.ravel(), kind="stable")[:width]
     edges = []
@@ -466,7 +467,7 @@ def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:
 
 
 def name_of(state: State, joint: tuple[int, int]) -> str:
-    """An edge by the names of its actions."""
+    """The names of an edge's actions."""
     return " / ".join(state.action_name(action, player) for player, action in enumerate(joint) if action >= 0)
 
 

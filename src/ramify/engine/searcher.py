@@ -1,4 +1,4 @@
-"""Driving the engine: budgets, batches, evaluators, what ends a run."""
+"""``Searcher`` and ``search``: run the engine within its limits, with batched evaluations."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from ramify.games import Game, IllegalAction, State
 from ramify.games.notation import action_numbers
 from ramify.games.protocol import ActionLike
 
-NATIVE_SECONDS = 0.05  # how long the core works before Python looks for Ctrl-C
-NATIVE_SHARE = 256  # simulations of one search among many before the next has its turn
-EARLY_CHUNK = 64  # simulations between two looks at whether the best action can still change
+NATIVE_SECONDS = 0.05  # time in the core between two checks for Ctrl-C
+NATIVE_SHARE = 256  # simulations of one search among many before the next one continues
+EARLY_CHUNK = 64  # simulations between two checks whether the best action can still change
 
 Progress = Callable[[Mapping[str, int]], None]
 
 
 class Budget:
-    """What a run may still spend, and how it ended."""
+    """Remaining budget of a run, and how it ended."""
 
     def __init__(self, config: SearchConfig) -> None:
         self.config = config
         self.start = time.perf_counter()
-        self.stopped = False  # by stop(), from whatever thread
+        self.stopped = False  # by stop(), from any thread
         self.interrupted = False  # by Ctrl-C
         self._seconds: float | None = None
 
@@ -44,11 +44,11 @@ class Budget:
         return self._seconds is not None
 
     def end(self) -> None:
-        """The run is over: no more time passes."""
+        """Stop the clock at the end of the run."""
         self._seconds = self.elapsed()
 
     def left(self, searches: Sequence[_core.Search]) -> list[int]:
-        """Simulations left to each; 0 where any limit is reached. Late or not, a search makes its first one."""
+        """Simulations left for each search; 0 if a limit is reached. The first simulation is always made."""
         simulations, evaluations = self.config.simulations, self.config.max_evaluations
         left = [search.left(simulations, evaluations) for search in searches]
         if self.seconds() > 0:
@@ -56,7 +56,7 @@ class Budget:
         return [0 if search.stats["simulations"] else n for search, n in zip(searches, left, strict=True)]
 
     def seconds(self) -> float:
-        """Time still allowed; infinite without a limit, none once stopped."""
+        """Remaining time; infinite without a limit, 0 once stopped."""
         if self.stopped:
             return 0.0
         limit = self.config.max_seconds
@@ -67,24 +67,24 @@ class Budget:
 
 
 def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None) -> Source:
-    """The answers for a game with an evaluator, or for a latent model."""
+    """The source of evaluations for a game with an evaluator, or for a latent model."""
     if hasattr(game, "recurrent"):
         if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
-            raise TypeError("a latent model evaluates itself: a Searcher on it takes no other evaluator")
+            raise TypeError("a latent model evaluates its own states: give Searcher no evaluator with it")
         return LatentSource(cast(LatentModel, game))
     if not hasattr(type(game), "initial_state"):
-        raise TypeError(f"a Searcher needs a game (see ramify.make) or a latent model, not {type(game).__name__}")
+        raise TypeError(f"game must be a game (see ramify.make) or a latent model, not {type(game).__name__}")
     if evaluator is None or isinstance(evaluator, NativeEvaluator):
         return RulesSource(game, None)
     if not hasattr(evaluator, "evaluate"):
-        raise TypeError(f"{type(evaluator).__name__} is no evaluator: it has no method evaluate(batch)")
+        raise TypeError(f"evaluator must have a method evaluate(batch); {type(evaluator).__name__} has none")
     return RulesSource(game, evaluator)
 
 
 def check_state(state: object) -> None:
-    """Raise a TypeError unless this is a state."""
+    """Raise a TypeError unless ``state`` is a state."""
     if not hasattr(type(state), "legal_actions"):
-        raise TypeError(f"a search needs a state, not {type(state).__name__}")
+        raise TypeError(f"state must be a state of a game, not {type(state).__name__}")
 
 
 def decided(report: Report, left: int) -> bool:
@@ -99,23 +99,23 @@ def decided(report: Report, left: int) -> bool:
 
 
 def future_key(state: State) -> int:
-    """Equal for positions with equal futures, repetitions included where the game counts them."""
+    """A key that is equal for positions with equal futures, including repetition where the game counts it."""
     return int(getattr(state, "history_key", state.key))
 
 
 def run_seed(seed: int, run: int) -> int:
-    """The seed of a searcher's run: its first is run 1."""
+    """The seed of a searcher's n-th run, counted from 1."""
     return (seed * 0x9E3779B97F4A7C15 + run) & (2**64 - 1)
 
 
 class Searcher:
-    """Searches positions of one game with one evaluator, and keeps the graph from move to move.
+    """Searches positions of one game with one evaluator, and can reuse the graph from move to move.
 
-    ``run(state)`` goes on from the present graph if ``state`` is its root (after ``advance``, or a second run on the
-    same state) and starts afresh otherwise. ``simulations`` counts new descents, whatever the graph already holds.
+    ``run(state)`` continues with the current graph if ``state`` is its root (after ``advance``, or in a second run on
+    the same state) and starts a new one otherwise. ``simulations`` counts new simulations, whatever the graph contains.
 
-    One thread at a time drives it: while a run is in progress every call but ``stop``, ``snapshot`` and ``snapshots``
-    raises a RuntimeError.
+    A searcher may be used by one thread at a time: while a run is in progress, every method except ``stop``,
+    ``snapshot`` and ``snapshots`` raises a RuntimeError.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Searcher:
         self._generation = 0
         self._access = Access()
         self._budget: Budget | None = None  # of the latest run
-        self._searched: list[tuple[_core.Search, State]] = []  # what the latest run is about
+        self._searched: list[tuple[_core.Search, State]] = []  # searches of the latest run with their root states
 
     def run(
         self,
@@ -150,13 +150,14 @@ class Searcher:
         fast: bool = False,
         on_interrupt: OnInterrupt = "raise",
     ) -> SearchResult:
-        """Search from ``state`` within the config's limits, or until ``stop`` is called.
+        """Search ``state`` until a limit of the config is reached or ``stop`` is called.
 
-        ``fast``: a cheap search (playout-cap randomisation) of ``fast_simulations``, without root noise, root
-        temperature and forced playouts.
-        ``progress`` is called with the statistics so far before every batch (inside the core: about 20 times a second).
-        ``on_interrupt``: Ctrl-C raises KeyboardInterrupt, or with ``"return"`` ends the run early with what was found
-        so far, if anything was. Either way the graph stays, for ``snapshot`` and for the next run.
+        ``fast``: run ``fast_simulations`` simulations without root noise, root temperature and forced playouts
+        (playout-cap randomisation).
+        ``progress``: called with the current statistics before every batch (with a native evaluator: about 20 times a
+        second).
+        ``on_interrupt``: Ctrl-C raises KeyboardInterrupt; with ``"return"`` it ends the run, which returns the result
+        so far unless the root is not evaluated yet. The graph is kept for ``snapshot`` and the next run in both cases.
         """
         check_on_interrupt(on_interrupt)
         with self._access.alone, self._access.graphs:
@@ -164,9 +165,9 @@ class Searcher:
             config = self.config
             if fast:
                 if config.fast_simulations is None:
-                    raise ValueError("run(fast=True) needs the search setting fast_simulations")
+                    raise ValueError("run(fast=True) needs the search setting fast_simulations to be set")
                 config = config.replace(simulations=config.fast_simulations)
-            state = state.copy()  # the caller's may change meanwhile, in a thread or in progress
+            state = state.copy()  # the caller's may change during the run, in another thread or in progress
             search = self._search_from(state)
             self._generation += 1
             budget = self._begin(Budget(config), [(search, state)])
@@ -181,25 +182,25 @@ class Searcher:
     def run_many(
         self, states: Sequence[State], seeds: Sequence[int] | None = None, *, on_interrupt: OnInterrupt = "raise"
     ) -> list[SearchResult]:
-        """Independent searches with shared batches: one result per state.
+        """Run independent searches with shared batches; returns one result per state.
 
-        ``seeds``: one per state, so that what is found for a state does not depend on those beside it: the same as a
-        fresh searcher with that seed finds. Not for evaluators of the core, whose random games follow the searcher's.
-        ``on_interrupt`` as in ``run``.
+        ``seeds``: one seed per state; each result then equals that of a new searcher with that seed and does not depend
+        on the other states. Not available with native evaluators, whose random games follow the searcher's seed.
+        ``on_interrupt``: as in ``run``.
         """
         check_on_interrupt(on_interrupt)
         for state in states:
             self._check(state)
         if seeds is not None and self._native is not None:
-            raise ValueError("seeds are for evaluators outside the core; give each state a searcher of its own")
+            raise ValueError("seeds cannot be used with a native evaluator: use one Searcher per state instead")
         if seeds is not None and len(seeds) != len(states):
-            raise ValueError(f"one seed a state, not {len(states)} states and {len(seeds)} seeds")
+            raise ValueError(f"seeds must have one seed per state: {len(states)} states, but {len(seeds)} seeds")
         own = [run_seed(checked_seed(seed), 1) for seed in seeds] if seeds is not None else None
         if not states:
             return []
         with self._access.alone, self._access.graphs:
             config = self.config.replace(threads=1)
-            self._forget()  # the model's latent states will be those of the new searches
+            self._forget()  # a model's latent states are replaced by those of the new searches
             states = [state.copy() for state in states]
             searches = [self._source.new_search(state, config) for state in states]
             self._source.begin(states)
@@ -210,32 +211,32 @@ class Searcher:
             group = _core.Group(self.config.threads)
             with self._ending(budget, on_interrupt):
                 self._drive_many(group, searches, budget)
-            self._searched = []  # they live as long as their results
+            self._searched = []  # the results keep the searches alive
             return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
 
     def stop(self) -> None:
-        """End the run in progress soon, from any thread: it returns what was found so far, ``stats["stopped"]`` True.
+        """End the run in progress, from any thread: it returns its result so far, with ``stats["stopped"]`` True.
 
-        It ends after the batch it is at (inside the core: within 0.05 s), and never before its first simulation.
-        Without a run in progress this does nothing, also to the next run.
+        The run ends after the current batch (with a native evaluator: within 0.05 s), and not before its first
+        simulation. Without a run in progress this has no effect, and none on the next run.
         """
         if (budget := self._budget) is not None and not budget.ended:
             budget.stopped = True
 
     def snapshot(self) -> SearchResult | None:
-        """What has been found so far, from any thread; None if that is nothing.
+        """The result so far, from any thread; None if the root is not evaluated yet.
 
-        During a run it is taken between two batches, for which the caller waits; the run goes on. Without one it is
-        what the graph holds: after Ctrl-C too. In a ``run_many`` of several states ask ``snapshots``. An evaluator
-        cannot ask: its answer is what the search waits for.
+        During a run the snapshot is taken between two batches: the caller waits, and the run continues. Without a run
+        it describes the current graph, also after Ctrl-C. For ``run_many`` with several states use ``snapshots``.
+        It cannot be called from an evaluator, because the search is waiting for its evaluation.
         """
         found = self.snapshots()
         if len(found) > 1:
-            raise ValueError(f"there are {len(found)} searches in progress: snapshots() has them all")
+            raise ValueError(f"{len(found)} searches are in progress: use snapshots() to get all of them")
         return found[0] if found else None
 
     def snapshots(self) -> list[SearchResult | None]:
-        """As ``snapshot``, one for every search of the run in progress: those of ``run_many`` in order, else one."""
+        """As ``snapshot``, for every search of the run in progress: with ``run_many`` one per state, in order."""
         return self._access.look(self._snapshots)
 
     def advance(self, *actions: ActionLike | tuple[ActionLike, ...]) -> None:
@@ -246,7 +247,7 @@ class Searcher:
         with self._access.alone, self._access.graphs:
             search, root = self._search, self._root
             if search is None or root is None:
-                raise ValueError("nothing to advance: run a search first")
+                raise ValueError("there is no graph to advance: call run(state) first")
             state = root.copy()
             state.apply(*actions)  # raises IllegalAction and leaves everything as it was
             joint = [-1, -1]
@@ -254,10 +255,10 @@ class Searcher:
                 representatives, index = root.outcomes(player)  # the graph knows one action per outcome
                 joint[player] = int(representatives[index[action]])
             search.cancel()
-            self._root, self._searched = None, []  # should Ctrl-C come right after the call, all starts afresh
+            self._root, self._searched = None, []  # if Ctrl-C arrives right after the call, the next run starts afresh
             try:
                 search.advance(joint[0], joint[1])
-            except ValueError:  # of a learned model, which leaves everything as it was
+            except ValueError:  # raised for learned models, before anything is changed
                 self._root, self._searched = root, [(search, root)]
                 raise
             self._generation += 1
@@ -268,7 +269,7 @@ class Searcher:
             self._root = state
 
     def reset(self) -> None:
-        """Forget the graph: the next run starts afresh."""
+        """Discard the graph: the next run starts a new one."""
         with self._access.alone, self._access.graphs:
             self._forget()
 
@@ -277,9 +278,9 @@ class Searcher:
     def _check(self, state: State) -> None:
         check_state(state)
         if isinstance(self._source, RulesSource) and state.game != self.game:
-            raise ValueError(f"this searcher is for {self.game!r}; the state belongs to {state.game!r}")
+            raise ValueError(f"this searcher is for {self.game!r}, but the state belongs to {state.game!r}")
         if state.is_over:
-            raise IllegalAction(f"the game is over; there is nothing to search in\n{state}")
+            raise IllegalAction(f"the game is over: a finished position cannot be searched\n{state}")
 
     def _forget(self) -> None:
         self._generation += 1
@@ -287,12 +288,12 @@ class Searcher:
         self._searched = []
 
     def _search_from(self, state: State) -> _core.Search:
-        """The search with this root: the present one, or a new one."""
+        """The search with this root: the current one, or a new one."""
         search, root = self._search, self._root
         if search is not None and root is not None and future_key(root) == future_key(state):
-            search.cancel()  # what a second Ctrl-C may have left behind
+            search.cancel()  # leaves in flight after a second Ctrl-C
             return search
-        self._forget()  # whenever Ctrl-C comes, what is kept fits together
+        self._forget()  # keeps the attributes consistent whenever Ctrl-C arrives
         search, root = self._source.new_search(state, self.config), state.copy()
         self._source.begin([root])
         self._search, self._root = search, root
@@ -304,7 +305,7 @@ class Searcher:
 
     @contextmanager
     def _ending(self, budget: Budget, on_interrupt: OnInterrupt) -> Iterator[None]:
-        """Whatever ends the run, the graphs are whole afterwards: leaves that await an evaluation are given back."""
+        """Leave the graphs consistent however the run ends: leaves in flight are cancelled."""
         try:
             yield
         except KeyboardInterrupt:
@@ -351,14 +352,14 @@ class Searcher:
                 self._batch(search, left)
 
     def _left(self, searches: Sequence[_core.Search], budget: Budget) -> list[int]:
-        """Simulations that each is to make before the next look at the budget; 0: none is left."""
+        """Simulations for each search before the budget is checked again; 0: none is left."""
         left = budget.left(searches)
         if not self.config.stop_early:
             return left
         return [self._unless_decided(search, n) for search, n in zip(searches, left, strict=True)]
 
     def _unless_decided(self, search: _core.Search, left: int) -> int:
-        """So many, or none if they can no longer change the best action."""
+        """``left``, or 0 if that many simulations can no longer change the best action."""
         if not left:
             return 0
         if self._native is None:
@@ -394,7 +395,7 @@ class Searcher:
                     group.absorb(searches, rows, logits, values, rewards)
 
     def _native_round(self, group: _core.Group, searches: list[_core.Search], left: list[int], budget: Budget) -> None:
-        """A share of simulations for every search, those with the fewest first, as far as the time goes."""
+        """A share of simulations for every search, those with the fewest first, within the time limit."""
         assert self._native is not None
         made = [search.stats["simulations"] for search in searches]
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
@@ -428,14 +429,14 @@ class Searcher:
         return result
 
     def _until_next_run(self, look: Callable[..., Any], own: bool) -> Callable[..., Any]:
-        """A look at a graph; if it is this searcher's own, when it is at rest, and only until the next run."""
+        """A query to a graph; the searcher's own graph is read between batches, and only until the next run."""
         if not own:
             return look
         generation = self._generation
 
         def checked(*given: Any) -> Any:
             if self._generation != generation:
-                raise ValueError("the searcher has moved on; look at a result before the next run or advance")
+                raise ValueError("the graph of this result is gone: use it before the searcher's next run or advance")
             return look(*given)
 
         return lambda *given: self._access.look(lambda: checked(*given))
@@ -450,9 +451,9 @@ def search(
     on_interrupt: OnInterrupt = "raise",
     **settings: Any,
 ) -> SearchResult:
-    """Search one position: a Searcher for a single run. Settings are those of SearchConfig.
+    """Search one position with a new Searcher. ``settings`` are the fields of SearchConfig.
 
-    Ctrl-C raises KeyboardInterrupt, or with ``on_interrupt="return"`` ends the search with what was found so far.
+    Ctrl-C raises KeyboardInterrupt; with ``on_interrupt="return"`` it ends the search, which returns its result so far.
     """
     check_state(state)
     config = SearchConfig(simulations=simulations, **settings)

@@ -1,4 +1,4 @@
-"""Where a search gets its answers: an evaluator for a game with rules, or a latent model in place of both."""
+"""Sources of evaluations: an evaluator for a game with rules, or a latent model in place of both."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | N
 
 
 class Source(Protocol):
-    """Makes searches, lends them arrays to write their rows into, and answers those rows."""
+    """Creates searches, provides the arrays of their batches, and evaluates the batches."""
 
     num_actions: int
     name: str
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search: ...
     def begin(self, states: Sequence[State]) -> None:
-        """A run over these searches' root states starts afresh."""
+        """Prepare for new searches from these root states."""
         ...
 
     def arrays(self, rows: int) -> Arrays:
-        """Room for at least so many rows."""
+        """Arrays with at least this many rows."""
         ...
 
     def answer(self, rows: Sequence[int]) -> Answer:
-        """Answers for the first rows: so many of each search, in order."""
+        """Evaluate the first rows; ``counts`` says how many belong to each search, in order."""
         ...
 
 
 class RulesSource:
-    """Rows are positions, answered by an evaluator."""
+    """Rows are positions, evaluated by an evaluator."""
 
     def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
         self.game = game
@@ -87,12 +87,12 @@ class RulesSource:
 
 
 class LatentSource:
-    """Rows are (latent state, action) pairs, answered by the model; latent states are kept here by slot."""
+    """Rows are (latent state, action) pairs, evaluated by the model; latent states are stored here by slot."""
 
     def __init__(self, model: LatentModel) -> None:
         if model.acting not in ("alternating", "single", "both"):
             raise ValueError(
-                f"a latent model's acting order is 'alternating', 'single' or 'both', not {model.acting!r}"
+                f"a latent model's attribute acting must be 'alternating', 'single' or 'both', not {model.acting!r}"
             )
         self.model = model
         self.num_actions = int(model.num_actions)
@@ -166,7 +166,7 @@ class LatentSource:
 
 
 def stack(latents: list[Any]) -> Any:
-    """Latent states as one array of their own kind (torch tensors stay torch tensors)."""
+    """Stack latent states to one array of their own type (torch tensors stay torch tensors)."""
     torch = sys.modules.get("torch")  # not imported here: there are torch latents only if the model has imported it
     if torch is not None and isinstance(latents[0], torch.Tensor):
         return torch.stack(latents)

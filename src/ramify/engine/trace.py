@@ -1,6 +1,6 @@
-"""What the logger ``ramify`` is told: a line per search at INFO, every simulation of a small search at DEBUG.
+"""Logging (logger ``ramify``): one line per search at INFO, every simulation of a small search at DEBUG.
 
-Listening never changes what a search finds: a search in batches or threads is not traced.
+Logging never changes the result of a search: a search with batches or threads is not traced.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ TRACED_SIMULATIONS = 200  # larger searches are not traced: nobody reads it
 
 
 def wants_trace(config: SearchConfig) -> bool:
-    """Whether somebody listens, the run is small, and one simulation at a time is what it does anyway."""
+    """Whether DEBUG is enabled, the run is small, and its simulations run one at a time anyway."""
     alone = config.batch == 1 and config.threads == 1
     return alone and config.simulations <= TRACED_SIMULATIONS and log.isEnabledFor(logging.DEBUG)
 
 
 def trace_simulations(search: _core.Search, state: State, drive: Callable[[int], None]) -> None:
-    """Run one simulation at a time, logging what was chosen, why, and how values changed."""
+    """Run one simulation at a time and log the selected edges, their scores and the changed values."""
     done = -1
     while search.stats["simulations"] != done:
         done = search.stats["simulations"]
@@ -67,7 +67,7 @@ def _log_simulation(search: _core.Search, state: State, number: int, before: Rep
 
 
 def log_run(name: str, result: SearchResult) -> None:
-    """One line of statistics."""
+    """Log one line of statistics."""
     if not log.isEnabledFor(logging.INFO):
         return
     stats = result.stats

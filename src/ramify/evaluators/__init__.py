@@ -1,6 +1,6 @@
-"""Evaluators: what a search asks for priors and values.
+"""Evaluators: they give a search the priors and values of positions.
 
-What needs torch (``Network``, ``RunConfig``, ``network_evaluator``, ``pretrained``) is loaded when it is first used.
+``Network``, ``RunConfig``, ``network_evaluator`` and ``pretrained`` need torch and are imported on first use.
 """
 
 from typing import TYPE_CHECKING, Any

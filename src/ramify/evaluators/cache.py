@@ -1,4 +1,4 @@
-"""A cache of evaluations, shared by every search that uses it."""
+"""A cache of evaluations."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Entry = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits of the legal a
 
 
 class Cached(Submitting):
-    """Remembers the last ``capacity`` positions by their keys and asks ``inner`` only for the others.
+    """A least-recently-used cache of ``capacity`` evaluations by key, around the evaluator ``inner``.
 
-    Of two rows with one key in a batch, one is evaluated. Only logits of legal actions are kept (others come back as
-    0), so that an entry of chess takes hundreds of bytes, not tens of thousands. The cache empties itself when the
-    weights of ``inner`` change. Any number of threads may use it.
+    If two rows of a batch have the same key, one is evaluated. Only logits of legal actions are stored (others are
+    returned as 0), so that an entry of chess takes hundreds of bytes, not tens of thousands. The cache is cleared when
+    the weights of ``inner`` change. It is thread-safe and can be shared by searches.
     """
 
     def __init__(self, inner: Any, capacity: int = 100_000) -> None:
         if capacity < 1:
-            raise ValueError(f"a cache needs room for at least one position, not {capacity}")
+            raise ValueError(f"capacity must be at least 1, not {capacity}")
         self.inner = checked(inner)
         self.capacity = capacity
         self.hits = 0  # rows answered without an evaluation
@@ -44,7 +44,7 @@ class Cached(Submitting):
 
     @property
     def hit_rate(self) -> float:
-        """Share of rows answered without an evaluation; 0 before the first."""
+        """Fraction of rows found in the cache; 0 before the first row."""
         return self.hits / max(1, self.hits + self.misses)
 
     @property
@@ -54,11 +54,11 @@ class Cached(Submitting):
 
     @property
     def c_puct(self) -> float:
-        """As of the evaluator inside."""
+        """The ``c_puct`` of the inner evaluator."""
         return c_puct_of(self.inner)
 
     def clear(self) -> None:
-        """Forget every position, and the counts of hits and misses."""
+        """Clear the cache and the counts of hits and misses."""
         with self._lock:
             self._entries.clear()
             self.hits = self.misses = 0
@@ -84,7 +84,7 @@ class Cached(Submitting):
         return Later(finish)
 
     def _look_up(self, keys: list[int], sizes: list[int]) -> tuple[dict[int, Entry], dict[int, int], Any]:
-        """Known entries by key, the row of each key that is not known, and the version of both."""
+        """Cached entries by key, the row of each missing key, and the version of both."""
         found: dict[int, Entry] = {}
         missing: dict[int, int] = {}
         with self._lock:

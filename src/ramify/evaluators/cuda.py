@@ -1,4 +1,4 @@
-"""Running a network on CUDA: fixed batch sizes, pinned memory, one CUDA graph per batch size and batch under way.
+"""Running a network on CUDA: fixed batch sizes, pinned memory, one CUDA graph per batch size and batch in flight.
 
 Every (batch size, shape) has a few slots. A slot owns its buffers, its graph and its stream, so that one slot copies
 while another computes. Weights change on a stream of their own, which waits for every slot and which every slot waits
@@ -48,7 +48,7 @@ def tensors(module: nn.Module) -> list[Tensor]:
 
 
 class Slot:
-    """Room for one batch of one size, and the way through the network."""
+    """Buffers, CUDA graph and stream for one batch of one size."""
 
     def __init__(self, forward: Forward, device: torch.device, shape: tuple[int, ...], graph: bool) -> None:
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
@@ -79,7 +79,7 @@ class Slot:
             self._outputs = self._forward(self._input)
 
     def compute(self) -> None:
-        """Run the network on what lies in the device's memory."""
+        """Run the network on the input in device memory."""
         with torch.no_grad(), torch.cuda.stream(self.stream):
             if self._graph is not None:
                 self._graph.replay()
@@ -96,7 +96,7 @@ class Slot:
             self.done.record(self.stream)
 
     def raw(self, rows: int) -> tuple[Any, Any]:
-        """Wait for what was launched; the slot's own arrays."""
+        """Wait for the launched batch; returns the slot's own arrays."""
         self.done.synchronize()
         arrays = [
             found[:rows].view(torch.int16).numpy().view(np.uint16)
@@ -107,14 +107,14 @@ class Slot:
         return arrays[0], arrays[1]
 
     def outputs(self, rows: int) -> Outputs:
-        """Wait for what was launched; arrays of the caller's own."""
+        """Wait for the launched batch; returns copies."""
         self.done.synchronize()
         logits, values = (np.array(found[:rows].float().numpy()) for found in self._found)
         return logits, values
 
 
 class Waiting:
-    """A batch in a slot, until somebody asks for its outputs or the slot is needed."""
+    """A batch in a slot, until its outputs are requested or the slot is needed."""
 
     def __init__(self, slot: Slot, rows: int) -> None:
         self._slot: Slot | None = slot
@@ -133,7 +133,7 @@ class Waiting:
 
 
 def compiled(network: nn.Module) -> Forward:
-    """The network compiled anew for every batch size; beyond a limit torch would silently stop compiling."""
+    """The network compiled for every batch size; beyond a limit torch would silently stop compiling."""
     import torch._dynamo
 
     torch._dynamo.config.recompile_limit = max(RECOMPILATIONS, torch._dynamo.config.recompile_limit)
@@ -160,7 +160,7 @@ class CudaRunner:
         self._swapped = torch.cuda.Event()  # type: ignore[no-untyped-call]
 
     def slot(self, shape: tuple[int, ...]) -> Slot:
-        """The next slot for batches of this shape; what was still in it is brought to safety."""
+        """The next slot for batches of this shape; pending outputs in it are copied first."""
         slots = self._slots.setdefault(shape, [])
         turn = self._turn[shape] = (self._turn.get(shape, -1) + 1) % self._settings.in_flight
         if turn == len(slots):
@@ -189,7 +189,7 @@ class CudaRunner:
         """As ``submit``, without copies on this side: the observations are the caller's until the answer is there, and
         the answer is the slot's, bfloat16 as uint16, good until ``in_flight`` batches later."""
         if len(observations) > self._buckets[-1]:
-            raise ValueError(f"a batch has at most {self._buckets[-1]} rows here, not {len(observations)}")
+            raise ValueError(f"a batch must have at most {self._buckets[-1]} rows, not {len(observations)}")
         with self._lock, torch.cuda.device(self._device):
             waiting = self._launch(observations, torch.from_numpy(observations))
         slot, rows = waiting.slot, len(observations)

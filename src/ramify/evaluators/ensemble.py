@@ -1,4 +1,4 @@
-"""Several evaluators asked together."""
+"""Ensembles of evaluators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ramify.evaluators.pending import (
 
 
 class Ensemble(Submitting):
-    """The mean of what several evaluators say: of probabilities (not logits) and of values, by ``weights``."""
+    """The weighted mean of the probabilities (not logits) and values of several evaluators."""
 
     def __init__(self, inners: Sequence[Any], weights: Sequence[float] | None = None) -> None:
         if not inners:
@@ -30,7 +30,9 @@ class Ensemble(Submitting):
         self.inners = [checked(inner) for inner in inners]
         given = np.ones(len(self.inners)) if weights is None else np.asarray(weights, np.float64)
         if given.shape != (len(self.inners),) or not np.isfinite(given).all() or (given < 0).any() or not given.sum():
-            raise ValueError(f"an ensemble of {len(self.inners)} needs as many weights, none negative: {weights}")
+            raise ValueError(
+                f"weights must be {len(self.inners)} non-negative numbers, one per evaluator, not {weights}"
+            )
         self.weights = given / given.sum()
 
     @property
@@ -40,7 +42,7 @@ class Ensemble(Submitting):
 
     @property
     def c_puct(self) -> float:
-        """The weighted mean of those of the evaluators inside."""
+        """The weighted mean of the inner evaluators' ``c_puct``."""
         return float(np.dot(self.weights, [c_puct_of(inner) for inner in self.inners]))
 
     def submit(self, batch: Batch) -> Pending:

@@ -40,18 +40,25 @@ CUDA_BUCKETS = tuple(sorted({1, 2, 4} | {size * 2**k for size in (8, 12) for k i
 
 
 class RunConfig(Settings):
-    """How a network is run; frozen."""
+    """Settings of the evaluator of a torch network; frozen."""
 
     what = "evaluator"
 
-    threads: int = Field(1, ge=1, description="that share a batch on a CPU, each with a part of its rows")
-    buckets: tuple[int, ...] | None = Field(
-        None, description="batch sizes that are run; others are padded. None: any on a CPU, 1 to 6144 on CUDA"
+    threads: int = Field(
+        1, ge=1, description="Number of CPU threads that share a batch, each evaluating part of its rows."
     )
-    precision: str = Field("auto", pattern="^(auto|fp32|bf16)$", description="auto: fp32 on a CPU, bf16 on CUDA")
-    compile: bool = Field(False, description="torch.compile, on CUDA")
-    graphs: bool = Field(True, description="a CUDA graph per batch size")
-    in_flight: int = Field(2, ge=1, le=16, description="batches of one size under way at once, on CUDA")
+    buckets: tuple[int, ...] | None = Field(
+        None,
+        description=(
+            "Batch sizes to run; other batches are padded to the next one. None: any size on a CPU, 1 to 6144 on CUDA."
+        ),
+    )
+    precision: str = Field(
+        "auto", pattern="^(auto|fp32|bf16)$", description="Numeric precision; auto: fp32 on a CPU, bf16 on CUDA."
+    )
+    compile: bool = Field(False, description="Compile the network with torch.compile (CUDA only).")
+    graphs: bool = Field(True, description="Capture a CUDA graph for each batch size.")
+    in_flight: int = Field(2, ge=1, le=16, description="Maximum number of batches of one size in flight on CUDA.")
 
     @field_validator("buckets", mode="before")
     @classmethod
@@ -69,18 +76,18 @@ class Runner(Protocol):
         ...
 
     def swap(self, live: nn.Module) -> None:
-        """Change to the weights of this network, between two batches."""
+        """Change to the weights of this network between two batches."""
         ...
 
 
 class CpuRunner:
-    """Float32, in calls of one thread each. New weights are a new network: batches under way keep the old one."""
+    """Float32, in single-threaded calls. New weights are a new network: batches in flight keep the old one."""
 
     def __init__(self, live: nn.Module, settings: RunConfig) -> None:
         if settings.precision == "bf16":
-            raise ValueError("on a CPU networks run in fp32")
+            raise ValueError("precision must be auto or fp32 on a CPU")
         if settings.compile:
-            raise ValueError("compile is for CUDA; on a CPU, rf.evaluators.Onnx is the compiled way")
+            raise ValueError("compile=True needs CUDA; on a CPU use rf.evaluators.Onnx instead")
         self._settings = settings
         self._live = by_cells(live)
         self.version = 0
@@ -98,18 +105,18 @@ class CpuRunner:
 
 
 def by_cells(live: nn.Module) -> Inference:
-    """Channels of a cell side by side: the order in which convolutions run fastest, on a CPU and on CUDA."""
+    """The module in channels-last memory format, in which convolutions run fastest, on a CPU and on CUDA."""
     return Inference(live.to(memory_format=torch.channels_last))  # type: ignore[call-overload]
 
 
 def in_order(x: Tensor) -> Tensor:
-    """Planes with the channels of a cell side by side; anything else as it is."""
+    """Planes in channels-last memory format; anything else unchanged."""
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
 
 @torch.inference_mode()
 def run_rows(live: Inference, observations: NDArray[np.float32], buckets: tuple[int, ...] | None) -> Outputs:
-    """Outputs of these rows, padded on the way where there are buckets."""
+    """Outputs of these rows, padded if there are buckets."""
     rows = len(observations)
     given = np.ascontiguousarray(padded(observations, padded_size(rows, buckets)), np.float32)
     logits, values = live(in_order(torch.from_numpy(given if given.flags.writeable else given.copy())))
@@ -120,9 +127,9 @@ def run_rows(live: Inference, observations: NDArray[np.float32], buckets: tuple[
 class Network(Submitting):
     """Evaluates positions with a torch network.
 
-    The evaluator works on a copy: the module given may go on training, and ``load_weights`` brings its new weights over
-    between two batches. Settings are those of ``RunConfig``. Any module serves that maps observations to (logits,
-    values), or to a dict with these, in the viewer's order: the acting player (player 0 where both act) first.
+    The evaluator works on a copy of the module, which may continue training; ``load_weights`` copies new weights
+    between two batches. Settings are those of ``RunConfig``. The module must map observations to (logits, values), or
+    to a dict with these, in the viewer's order: the acting player (player 0 where both act) first.
     """
 
     needs_legal = False  # of a batch: self-play need not say what is legal
@@ -130,7 +137,7 @@ class Network(Submitting):
 
     def __init__(self, module: nn.Module, device: str | torch.device | None = None, **settings: Any) -> None:
         if not isinstance(module, nn.Module):
-            raise TypeError(f"a network is a torch module, not {type(module).__name__}")
+            raise TypeError(f"module must be a torch module, not {type(module).__name__}")
         self.settings = RunConfig(**settings)
         self.device = choose_device(device)
         self._swapping = threading.Lock()
@@ -147,12 +154,12 @@ class Network(Submitting):
 
     @property
     def version(self) -> int:
-        """Counts changes of weights."""
+        """Number of changes of the weights."""
         return self.runner.version
 
     @property
     def network_id(self) -> str:
-        """The checksum of the network as it is now."""
+        """The checksum of the network with its current weights."""
         return network_id(self._master)
 
     def submit(self, batch: Batch) -> Pending:
@@ -166,11 +173,11 @@ class Network(Submitting):
 
     @property
     def asynchronous(self) -> bool:
-        """Whether a device of its own works while the caller does something else: then there is ``submit_raw``."""
+        """Whether batches are evaluated on a separate device in the background; then ``submit_raw`` is available."""
         return self.device.type == "cuda"
 
     def prepare_arrays(self, arrays: dict[str, Any]) -> dict[str, Any]:
-        """The arrays of a batch with observations in memory that the device copies from directly."""
+        """The arrays of a batch with observations in pinned memory."""
         if not self.asynchronous:
             return arrays
         pinned = torch.zeros(arrays["observations"].shape, dtype=torch.float32, pin_memory=True)
@@ -188,9 +195,9 @@ class Network(Submitting):
             self._master.check_shape(batch.observations.shape[1:])
 
     def load_weights(self, weights: nn.Module | Mapping[str, Any]) -> None:
-        """Change to these weights (a state dict or a module) between two batches; games go on meanwhile.
+        """Load weights (a state dict or a module) between two batches.
 
-        Either all of them are taken, or an error says what does not fit and nothing has changed.
+        If the weights do not fit, an error is raised and nothing is changed.
         """
         given = weights.state_dict() if isinstance(weights, nn.Module) else weights
         check_finite({name: as_array(value) for name, value in given.items()})
@@ -199,7 +206,7 @@ class Network(Submitting):
             try:
                 master.load_state_dict(given)
             except RuntimeError as error:
-                raise ValueError(f"these weights do not fit the network: {error}") from None
+                raise ValueError(f"the weights do not fit the network: {error}") from None
             self.runner.swap(folded(master))
             self._master = master
 
@@ -207,8 +214,8 @@ class Network(Submitting):
 def network_evaluator(
     module: nn.Module, device: str | torch.device | None = None, threads: int = 1, compile: bool = False
 ) -> Network | Onnx:
-    """The usual evaluator for a network: torch on CUDA, compiled where asked for (a minute first, a third faster then);
-    on a CPU ONNX Runtime, where that is installed."""
+    """The recommended evaluator of a network: torch on CUDA, optionally compiled (about a minute of start-up, then a
+    third faster); on a CPU ONNX Runtime if it is installed."""
     from importlib.util import find_spec
 
     chosen = choose_device(device)
@@ -218,9 +225,9 @@ def network_evaluator(
 
 
 def pretrained(name: str, device: str | None = None, **settings: Any) -> Network:
-    """The evaluator of a network that comes with the package.
+    """The evaluator of a network shipped with the package.
 
-    It plays every size of the board that its game has, best those it was trained on. ``device`` and settings are those
-    of ``Network``.
+    It can evaluate every board size of its game, and is strongest at the size it was trained on. ``device`` and
+    settings are those of ``Network``.
     """
     return Network(find(name).module(), device, **settings)

@@ -1,4 +1,4 @@
-"""Networks run by ONNX Runtime: the usual way on a CPU, and the way without torch."""
+"""Networks in ONNX Runtime: recommended on a CPU, and usable without torch."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _threads = CallThreads("ramify-onnx")
 class Onnx(Submitting):
     """Runs a network with ONNX Runtime.
 
-    ``model`` is a file (as ``ramify.networks.export_onnx`` writes it), its bytes, or a torch module: a module is
-    exported the first time a board of each size is evaluated (seconds; a file holds one size). On a CPU a batch is run
-    in parts of 32 rows, or padded up to ``buckets`` where given, ``threads`` of them at once: what a row gets does not
-    depend on ``threads``. Several threads may evaluate.
+    ``model`` is a file (written by ``ramify.networks.export_onnx``), its bytes, or a torch module. A module is exported
+    the first time each board size is evaluated, which takes seconds; a file has one size. On a CPU a batch is run in
+    parts of 32 rows, or padded to ``buckets`` if given, ``threads`` of them in parallel: results do not depend on
+    ``threads``. It is thread-safe.
     """
 
     needs_legal = False  # of a batch: self-play need not say what is legal
@@ -59,7 +59,7 @@ class Onnx(Submitting):
         providers: Sequence[str] = ("CPUExecutionProvider",),
     ) -> None:
         if threads < 1:
-            raise ValueError(f"threads is at least 1, not {threads}")
+            raise ValueError(f"threads must be at least 1, not {threads}")
         self.threads, self.providers, self.buckets = threads, tuple(providers), checked_buckets(buckets)
         self._on_cpu = set(self.providers) == {"CPUExecutionProvider"}
         self.version = 0  # counts changes of weights
@@ -76,7 +76,7 @@ class Onnx(Submitting):
 
     def _load(self, model: Any) -> None:
         if not isinstance(model, str | os.PathLike | bytes | bytearray):
-            raise TypeError(f"a model is a file, its bytes or a torch module, not {type(model).__name__}")
+            raise TypeError(f"model must be a path, bytes or a torch module, not {type(model).__name__}")
         if isinstance(model, bytes | bytearray):
             name, content = "this model", bytes(model)
         else:
@@ -95,10 +95,10 @@ class Onnx(Submitting):
             session = ort.InferenceSession(content, options, providers=list(self.providers))
         except Exception as error:  # the runtime's errors have no class in common
             reason = " ".join(str(error).split())
-            raise ValueError(f"{name} is damaged, or no ONNX model: {reason}") from None
+            raise ValueError(f"{name} is damaged, or not an ONNX model: {reason}") from None
         names = [output.name for output in session.get_outputs()]
         if names[:2] != ["logits", "values"] or len(session.get_inputs()) != 1:
-            raise ValueError(f"a model needs one input and the outputs logits and values, not {names}")
+            raise ValueError(f"the model must have one input and the outputs logits and values, not {names}")
         return session
 
     def session(self, shape: Shape) -> InferenceSession:
@@ -108,7 +108,7 @@ class Onnx(Submitting):
                 return self._sessions[shape]
         if self._module is None:
             known = ", ".join(str(list(known)) for known in self._models)
-            raise EvaluatorError(f"this model is for observations of shape {known}, not {list(shape)}")
+            raise EvaluatorError(f"the model needs observations of shape {known}, not {list(shape)}")
         with self._export:
             if shape not in self._sessions:
                 from ramify.networks.onnx import onnx_bytes  # brings torch, which a module has brought already
@@ -141,7 +141,7 @@ class Onnx(Submitting):
         return logits[: len(observations)], values[: len(observations)]
 
     def load_weights(self, weights: Any) -> None:
-        """Change to these weights (a state dict or a module) between two batches; games go on meanwhile.
+        """Load weights (a state dict or a module) between two batches.
 
         Weights are constants of a session, so that the runtime can fold and reorder them: new ones get a new session
         (tens of milliseconds, no new export). Batches under way finish with the old one.
@@ -163,11 +163,11 @@ def with_weights(content: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
     model = onnx.load_model_from_string(content)
     table = {entry.key: entry.value for entry in model.metadata_props}.get(WEIGHTS)
     if table is None:
-        raise ValueError("this model does not say which weights it has; export it with ramify.networks.export_onnx")
+        raise ValueError("the model does not list its weights: export it with ramify.networks.export_onnx")
     constants = {constant.name: constant for constant in model.graph.initializer}
     for name, constant_name in json.loads(table).items():
         if name not in weights:
-            raise ValueError(f"the weights lack {name}")
+            raise ValueError(f"the weights do not contain {name}")
         constant, array = constants[constant_name], weights[name]
         if tuple(constant.dims) != array.shape:
             raise ValueError(f"{name} must have shape {list(constant.dims)}, not {list(array.shape)}")
@@ -177,14 +177,14 @@ def with_weights(content: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def check_finite(weights: Mapping[str, NDArray[Any]]) -> None:
-    """Raise a ValueError that names a weight which is not finite: no search could use what such a network says."""
+    """Raise a ValueError that names a weight that is not finite."""
     for name, array in weights.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"the weights of {name} are not all finite: training has gone wrong")
+            raise ValueError(f"the weights of {name} are not all finite: training may have diverged")
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """A torch tensor, on whatever device, or anything like an array; a copy."""
+    """A copy of a torch tensor, on any device, or of an array-like as an array."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         value = (value.float() if value.is_floating_point() else value).numpy()

@@ -1,7 +1,7 @@
-"""What networks give, made an Evaluation.
+"""Conversion of network outputs to an Evaluation.
 
-A network sees one observation: the viewer's, who is the acting player, or player 0 where both act. So its outputs are
-the viewer's alone, [B, num_actions] and [B], or the viewer's and the other player's, [B, 2, num_actions] and [B, 2].
+A network gets one observation, from the view of the acting player (player 0 where both act). Its outputs are for the
+viewer alone, [B, num_actions] and [B], or for the viewer and the other player, [B, 2, num_actions] and [B, 2].
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LEAST_SHARE = 16  # rows: two calls with half of that each take a small network 
 
 
 def by_player(outputs: Outputs, acting: NDArray[np.bool_]) -> Evaluation:
-    """Outputs of the viewer and the other player as those of players 0 and 1."""
+    """Outputs reordered from (viewer, other player) to (player 0, player 1)."""
     logits, values = outputs
     seconds = acting[:, 1] & ~acting[:, 0]  # the viewer is player 1
     if seconds.any():
@@ -38,7 +38,7 @@ def exchanged(array: NDArray[np.float32], rows: NDArray[np.bool_], dimensions: i
 
 
 def check_shapes(logits: Sequence[int], values: Sequence[int], rows: int) -> None:
-    """Raise an EvaluatorError unless these can be the outputs for so many rows."""
+    """Raise an EvaluatorError unless these are valid shapes of outputs for that many rows."""
     good_logits = len(logits) in (2, 3) and logits[0] == rows and (len(logits) == 2 or logits[1] == 2)
     if not good_logits:
         raise EvaluatorError(
@@ -50,7 +50,7 @@ def check_shapes(logits: Sequence[int], values: Sequence[int], rows: int) -> Non
 
 
 def padded_size(rows: int, buckets: Sequence[int] | None) -> int:
-    """The smallest bucket that holds so many rows; rows without buckets."""
+    """The smallest bucket for that many rows; ``rows`` without buckets."""
     return rows if buckets is None else next(size for size in buckets if size >= rows)
 
 
@@ -62,14 +62,14 @@ def parts(rows: int, buckets: Sequence[int] | None) -> Iterator[slice]:
 
 
 def shares(rows: int, threads: int) -> Iterator[slice]:
-    """Slices of nearly one size: one for each thread, as far as they do not become so small that nothing is gained."""
+    """Slices of nearly equal size: one per thread, unless they would be too small to be worthwhile."""
     count = max(1, min(threads, rows // LEAST_SHARE))
     for number in range(count):
         yield slice(rows * number // count, rows * (number + 1) // count)
 
 
 def padded(observations: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """The observations with zeros behind them."""
+    """The observations padded with zeros."""
     if len(observations) == size:
         return observations
     filled = np.zeros((size, *observations.shape[1:]), np.float32)
@@ -78,7 +78,7 @@ def padded(observations: NDArray[np.float32], size: int) -> NDArray[np.float32]:
 
 
 def joined(pieces: list[Outputs]) -> Outputs:
-    """The outputs of several parts as one."""
+    """Concatenate the outputs of several parts."""
     if len(pieces) == 1:
         return pieces[0]
     return np.concatenate([piece[0] for piece in pieces]), np.concatenate([piece[1] for piece in pieces])
@@ -90,5 +90,5 @@ def checked_buckets(buckets: Any) -> tuple[int, ...] | None:
         return None
     sizes = tuple(sorted({int(size) for size in buckets}))
     if not sizes or sizes[0] < 1:
-        raise ValueError(f"buckets are batch sizes from 1 on, not {buckets!r}")
+        raise ValueError(f"buckets must be batch sizes of at least 1, not {buckets!r}")
     return sizes

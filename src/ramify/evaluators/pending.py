@@ -1,4 +1,4 @@
-"""Answers that come later, and what every evaluator around another one needs."""
+"""Asynchronous evaluation, and helpers for evaluators that wrap other evaluators."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Pending(Protocol):
     """A batch that is being evaluated."""
 
     def result(self) -> Evaluation:
-        """Waits for the answer; the same one every time."""
+        """Wait for the evaluation; repeated calls return the same one."""
         ...
 
 
 class Ready:
-    """An answer that is there already."""
+    """A completed evaluation."""
 
     def __init__(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
@@ -33,7 +33,7 @@ class Ready:
 
 
 class Later:
-    """An answer that ``finish()`` completes when it is asked for."""
+    """An evaluation that ``finish()`` completes when its result is requested."""
 
     def __init__(self, finish: Callable[[], Evaluation]) -> None:
         self._finish: Callable[[], Evaluation] | None = finish
@@ -47,29 +47,29 @@ class Later:
 
 
 class Submitting(ABC):
-    """An evaluator with ``submit``: the caller may do something else until it asks for the result.
+    """An evaluator with ``submit``, which lets the caller continue until it needs the result.
 
-    The arrays of a batch belong to the caller again as soon as ``submit`` returns.
+    The arrays of a batch may be changed as soon as ``submit`` returns.
     """
 
     @abstractmethod
     def submit(self, batch: Batch) -> Pending:
-        """Hand the batch over; the answer comes when it is asked for."""
+        """Start the evaluation of a batch."""
 
     def evaluate(self, batch: Batch) -> Evaluation:
         return self.submit(batch).result()
 
 
 def checked(evaluator: Any) -> Evaluator:
-    """The evaluator, if it can be called from Python; a TypeError otherwise."""
+    """The evaluator, if it has a method evaluate(batch); raises a TypeError otherwise."""
     if not hasattr(evaluator, "evaluate"):
-        raise TypeError(f"{type(evaluator).__name__} has no method evaluate(batch), so nothing can be put around it")
+        raise TypeError(f"{type(evaluator).__name__} cannot be wrapped: it has no method evaluate(batch)")
     found: Evaluator = evaluator
     return found
 
 
 def submit(evaluator: Evaluator, batch: Batch) -> Pending:
-    """Hands the batch over; an evaluator without ``submit`` answers at once."""
+    """Start the evaluation of a batch; an evaluator without ``submit`` evaluates it at once."""
     if isinstance(evaluator, Submitting) or hasattr(evaluator, "submit"):
         pending: Pending = evaluator.submit(batch)
         return pending
@@ -83,7 +83,7 @@ def version_of(evaluator: object) -> Hashable:
 
 
 def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Probabilities over legal actions, 0 elsewhere. Logits that are not finite give nan, to be noticed."""
+    """Probabilities of legal actions, 0 elsewhere; nan where logits are not finite."""
     bad: NDArray[np.bool_] = np.any(legal & ~np.isfinite(logits), axis=-1)
     masked = np.where(legal & ~bad[..., None], logits.astype(np.float64), -np.inf)
     best = masked.max(axis=-1, keepdims=True)
@@ -95,7 +95,7 @@ def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[n
 
 
 def as_logits(probabilities: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Logits of these probabilities; 0 for actions that are not legal."""
+    """Logits of these probabilities; 0 for illegal actions."""
     tiny = np.finfo(np.float64).tiny  # what has underflowed stays possible
     logits: NDArray[np.float32] = np.where(legal, np.log(np.maximum(probabilities, tiny)), 0.0).astype(np.float32)
     return logits

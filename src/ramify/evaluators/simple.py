@@ -1,4 +1,4 @@
-"""Evaluators that need no network."""
+"""Evaluators without a network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ramify.engine.batch import Batch, Evaluation, NativeEvaluator
 
 
 class Uniform(NativeEvaluator):
-    """Every outcome equally likely, every position worth 0. Runs inside the core."""
+    """Uniform priors and value 0. Runs inside the core."""
 
     rollouts = 0
 
@@ -20,13 +20,13 @@ class Uniform(NativeEvaluator):
 
 
 class Rollout(NativeEvaluator):
-    """Uniform priors; the value is the mean of ``games`` random games from the position. Runs inside the core."""
+    """Uniform priors; the value is the mean return of ``games`` random games. Runs inside the core."""
 
     c_puct = 3.0  # measured: docs/decisions/0031-exploration-by-evaluator.md
 
     def __init__(self, games: int = 1) -> None:
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games < 2**31:
-            raise ValueError(f"a rollout needs at least one game, not {games!r}")
+            raise ValueError(f"games must be a whole number of at least 1, not {games!r}")
         self.rollouts = games
 
     def __repr__(self) -> str:
@@ -34,11 +34,11 @@ class Rollout(NativeEvaluator):
 
 
 class Function:
-    """Any function from a batch to (logits, values), or to an Evaluation."""
+    """An evaluator from a function that maps a batch to (logits, values) or to an Evaluation."""
 
     def __init__(self, function: Callable[[Batch], Any]) -> None:
         if not callable(function):
-            raise TypeError(f"Function needs something to call with a batch, not {type(function).__name__}")
+            raise TypeError(f"function must be callable with a batch, not {type(function).__name__}")
         self.function = function
 
     def evaluate(self, batch: Batch) -> Evaluation:

@@ -1,4 +1,4 @@
-"""Evaluating images of a position under the game's symmetries."""
+"""Evaluation under the game's symmetries."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Rows = NDArray[np.intp]
 
 
 class Symmetries(Submitting):
-    """Asks ``inner`` about images of a position and turns the answers back.
+    """Evaluates images of a position under the game's symmetries with ``inner`` and maps the results back.
 
-    ``mode="average"`` asks about all of them and gives the mean of probabilities and values: as exact as the game's
-    symmetries, at as many rows each. ``mode="random"`` asks about one, chosen by the position's key and ``seed``: the
-    same position gets the same answer whatever else is in the batch.
+    ``mode="average"`` averages probabilities and values over all images, at the cost of one row per image.
+    ``mode="random"`` evaluates one image, chosen by the position's key and ``seed``, so that the result of a position
+    does not depend on the batch.
 
     Where a symmetry exchanges the players and one of them acts, the image is seen by the other one and acted on by the
     other one. Where both act, an evaluator is shown player 0's view; the image of that view is player 1's, and stands
@@ -41,7 +41,7 @@ class Symmetries(Submitting):
 
     def __init__(self, inner: Any, game: Game, mode: Literal["average", "random"] = "average", seed: int = 0) -> None:
         if mode not in ("average", "random"):
-            raise ValueError(f"mode is 'average' or 'random', not {mode!r}")
+            raise ValueError(f"mode must be 'average' or 'random', not {mode!r}")
         self.inner = checked(inner)
         self.game, self.mode, self.seed = checked_game(game, "Symmetries"), mode, seed
         maps = distinct(game)
@@ -51,7 +51,7 @@ class Symmetries(Submitting):
         self._swaps = np.array([symmetry.swaps_players for symmetry in maps])
 
     def __len__(self) -> int:
-        """How many different images an evaluator can be shown."""
+        """Number of distinct images."""
         return len(self._swaps)
 
     @property
@@ -61,7 +61,7 @@ class Symmetries(Submitting):
 
     @property
     def c_puct(self) -> float:
-        """As of the evaluator inside."""
+        """The ``c_puct`` of the inner evaluator."""
         return c_puct_of(self.inner)
 
     def submit(self, batch: Batch) -> Pending:
@@ -113,7 +113,7 @@ class Symmetries(Submitting):
 
 
 def distinct(game: Game) -> list[Any]:
-    """The symmetries that show an evaluator something else, the identity first.
+    """The symmetries with distinct images for an evaluator, the identity first.
 
     Where both act, the viewer stays first, so an exchange of the players alone shows nothing new. If it is a symmetry,
     every other one occurs with and without it: equally often, so that the mean over fewer is the same.
@@ -126,7 +126,7 @@ def distinct(game: Game) -> list[Any]:
 
 
 def mixed(keys: NDArray[np.uint64], salt: int | NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Keys made over by a salt, evenly (the finaliser of splitmix64)."""
+    """Keys mixed with a salt (the finaliser of splitmix64)."""
     with np.errstate(over="ignore"):
         z = keys + np.uint64(0x9E3779B97F4A7C15) * (np.asarray(salt, np.uint64) + np.uint64(1))
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

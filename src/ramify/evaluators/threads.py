@@ -1,7 +1,7 @@
-"""Calls of evaluators side by side, in threads of our own.
+"""Single-threaded evaluator calls, run in parallel in a thread pool.
 
-Libraries split one call over threads that wait for each other at every layer: where another program takes a core away
-for a moment, all of them stand still. Here every call is single-threaded, and several of them run at once.
+Libraries split one call over threads that wait for each other at every layer: if another program takes a core for a
+moment, all of them wait. Here every call is single-threaded, and several of them run at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST = 512  # threads of one kind in a process
 
 
 class CallThreads:
-    """Threads that are started when calls need them, and kept for later ones; one object per process and kind.
+    """A pool of threads that are started on demand and reused; one object per process and kind.
 
     ``prepare`` is called first in each of them.
     """
@@ -38,7 +38,7 @@ class CallThreads:
             self._prepare()
 
     def run(self, calls: Sequence[Callable[[], T]], threads: int, *, here: bool) -> list[T]:
-        """What the calls give, in their order, at most ``threads`` of them at once. ``here``: this thread takes part.
+        """The results of the calls, in order, with at most ``threads`` at once. ``here``: this thread takes part.
 
         It always does where it is one of these threads, so that a call may make further ones.
         """

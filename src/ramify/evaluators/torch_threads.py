@@ -1,4 +1,4 @@
-"""Threads in which torch runs every call by itself, whatever the rest of the process has chosen."""
+"""Threads in which every torch call is single-threaded, independent of the process's settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def single_threaded() -> None:
-    """From now on torch runs the calls of this thread in this thread alone; all other threads stay as they are.
+    """Make torch calls of this thread single-threaded; other threads are not affected.
 
     The number of threads is kept per calling thread, by OpenMP and by MKL. ``torch.set_num_threads`` would also set
     what threads get that use torch for the first time later, of whoever they are, so the libraries are told directly.
@@ -38,5 +38,5 @@ _threads = CallThreads("ramify-network", single_threaded)
 
 
 def run_calls(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
-    """What these calls of torch give, in their order: single-threaded each, at most so many at once."""
+    """The results of these torch calls, in order: each single-threaded, with at most ``threads`` at once."""
     return _threads.run(calls, threads, here=torch.get_num_threads() == 1)

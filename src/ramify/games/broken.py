@@ -1,4 +1,4 @@
-"""The error of a game that does not keep what the protocol promises."""
+"""The error raised for a game that violates the game protocol."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 class BrokenGame(AssertionError):  # noqa: N818  # a finding about a game, as AssertionError is about a test
-    """A game broke a promise: a method of its author gave something unusable, or check_game found problems.
+    """A game violates the protocol: one of its methods returned an invalid value, or check_game found problems.
 
-    ``method`` names the author's method where one is to blame; ``report`` is check_game's report.
+    ``method`` is the name of the failing method, if known; ``report`` is check_game's report.
     """
 
     def __init__(self, message: str, method: str | None = None, report: Any = None) -> None:

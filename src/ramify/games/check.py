@@ -1,4 +1,4 @@
-"""Does a game keep its promises? Random games, examined position by position."""
+"""``check_game``: verify the protocol of a game on random games, position by position."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def check_game(
     max_seconds: float = 60.0,
     raises: bool = True,
 ) -> Report:
-    """Play random games and verify every promise of the Game and State protocols.
+    """Play random games and verify the Game and State protocols.
 
-    Raises :class:`BrokenGame` with the report if a promise is broken, unless ``raises=False``.
-    Each problem says what was promised, what was seen, and how to get there. A game must end within
-    ``max_turns``. The check ends after ``max_seconds``, with fewer games if need be; a call into Python code
-    that lasts as long again is interrupted.
+    Raises :class:`BrokenGame` with the report if a check fails, unless ``raises=False``. Each problem has the
+    expected behaviour, what was observed, and how to reproduce it. A game must end within ``max_turns``. The
+    check ends after ``max_seconds``, with fewer games if necessary; a call into Python code that lasts as long
+    again is interrupted.
     """
     if games < 1:
         raise ValueError(f"games must be at least 1, not {games}")
@@ -63,15 +63,15 @@ def check_game(
 
 
 class _TimeUpError(Exception):
-    """The time for the whole check is over."""
+    """The time limit of the check is reached."""
 
 
 class _StuckError(BaseException):
-    """A call did not return. No Exception, so that a game that catches those cannot swallow it."""
+    """A call did not return. Not an Exception, so that a game cannot catch it by accident."""
 
 
 class _Worker(threading.Thread):
-    """Runs a function in a thread of its own, so that the caller is never stuck with it."""
+    """Runs a function in a separate thread, so that the caller never hangs."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         super().__init__(daemon=True)
@@ -85,7 +85,7 @@ class _Worker(threading.Thread):
             self.error = error
 
     def interrupt(self) -> None:
-        """Raise _StuckError in the thread; a call into compiled code notices only when it is back."""
+        """Raise _StuckError in the thread; a call into compiled code is interrupted only when it returns."""
         thread = ctypes.c_ulong(self.ident or 0)
         for _ in range(20):
             if self.is_alive():
@@ -94,7 +94,7 @@ class _Worker(threading.Thread):
 
 
 class _AbandonedError(Exception):
-    """A problem was noted; the rest of this game would only repeat it."""
+    """A problem was recorded; the rest of this game would only repeat it."""
 
 
 class _Checker:
@@ -149,14 +149,14 @@ class _Checker:
                     self._check_one(self.seed + index, np.random.default_rng([self.seed, index]))
 
     def _check_one(self, seed: int, rng: np.random.Generator) -> None:
-        """One game: play it, then walk through it again and examine some of its positions."""
+        """Check one game: play it, then replay it and examine some of its positions."""
         history: list[Turn] = []
         self._hold("playing", Stage.FORM, lambda: self._play(seed, rng, history))
         self.done += 1
         self._hold("determinism", Stage.REPEATABLE, lambda: self._walk(seed, rng, history))
 
     def _play(self, seed: int, rng: np.random.Generator, history: list[Turn]) -> Iterable[str]:
-        """A random game, checked for form on the way, in step with a twin that must stay equal."""
+        """Play a random game with the form checks, in parallel with a copy that must stay equal."""
         state, twin = (promises.ask("playing", self.game.initial_state, seed) for _ in range(2))
         self.visit = Visit(self.game, state, seed, history, rng, self.memory)
         while True:
@@ -174,7 +174,7 @@ class _Checker:
             self._hold("rewards", Stage.FORM, partial(promises.form.rewards, before, given, state.returns))
 
     def _walk(self, seed: int, rng: np.random.Generator, history: list[Turn]) -> Iterable[str]:
-        """The same game again, some of its positions examined in full."""
+        """Replay the game and run all checks on some of its positions."""
         chosen = {0, len(history), *rng.permutation(len(history))[: EXAMINED - 2].tolist()}
         state = promises.ask("determinism", self.game.initial_state, seed)
         for turn in range(len(history) + 1):
@@ -193,7 +193,7 @@ class _Checker:
                 self._hold(check.promise, stage, partial(check.look, visit))
 
     def _hold(self, promise: str, stage: Stage, look: Callable[[], Iterable[str]]) -> None:
-        """Note the first thing that a look finds, or the error it raises, and abandon the game."""
+        """Record the first finding of a check, or the error it raises, and abandon the game."""
         if time.monotonic() > self.deadline:
             raise _TimeUpError
         try:
@@ -271,7 +271,7 @@ def _described(error: BaseException | None) -> str:
 
 
 def _place(error: BaseException | None) -> str:
-    """Where an error was raised: the last line of code outside this package."""
+    """The location of an error: the last line of code outside this package."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     here = str(Path(__file__).parent)
     outside = [frame for frame in frames if not frame.filename.startswith(here)]

@@ -1,4 +1,4 @@
-"""What chess offers beyond the core: the position as a python-chess board."""
+"""Chess positions as python-chess boards."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def board(state: _core.State) -> chess.Board:
     """A new python-chess ``Board``. Changing it does not change the state.
 
-    The moves since the last one that cannot be taken back are on its stack: ``board.is_repetition()`` counts
-    as the state does.
+    The moves since the last irreversible one are on its stack, so that ``board.is_repetition()`` agrees with
+    the state.
     """
     try:
         import chess

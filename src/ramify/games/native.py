@@ -1,4 +1,4 @@
-"""What native games get from Python: pictures, extra attributes, pickling."""
+"""Python support of native games: pictures, extra attributes, pickling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions as people write them."""
+"""Reading actions by name."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def action_numbers(state: State, actions: Sequence[ActionLike | tuple[ActionLike
 
 
 def play_words(state: State, words: Sequence[str]) -> list[tuple[int, ...]]:
-    """Apply the actions named, in place, and return them by turns; where both players act, two words make one turn."""
+    """Apply the named actions in place and return them by turn; where both players act, two names make a turn."""
     turns: list[tuple[int, ...]] = []
     left = list(words)
     while left:
@@ -72,7 +72,9 @@ def play_words(state: State, words: Sequence[str]) -> list[tuple[int, ...]]:
             raise ValueError(f"the game is over before {left[0]!r}")
         acting = state.acting
         if len(left) < len(acting):
-            raise ValueError(f"both players act at once: two names make a turn, and {left[0]!r} stands alone")
+            raise ValueError(
+                f"both players act at once, so a turn needs two actions: the second one after {left[0]!r} is missing"
+            )
         turns.append(tuple(read_action(state, word, player) for word, player in zip(left, acting, strict=False)))
         state.apply(*turns[-1])
         del left[: len(acting)]

@@ -1,4 +1,4 @@
-"""``openspiel:NAME``: the games of OpenSpiel with two players and perfect information.
+"""``openspiel:NAME``: OpenSpiel's games with two players and perfect information.
 
 Parameters are OpenSpiel's. Observations are OpenSpiel's tensors, action names its action strings. Rewards are
 what ``returns()`` gained with a turn; in games that pay at the end, with the last turn.
@@ -58,7 +58,7 @@ def _pyspiel() -> Any:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Position:
-    """A state of OpenSpiel, never changed once it is here, and what decides its chance events."""
+    """An OpenSpiel state, which is never changed, and the seed and count of its chance events."""
 
     state: Any
     seed: int  # of the chance events; 0 in a game without
@@ -124,7 +124,7 @@ class OpenSpielGame(PythonGame):
         return after, (now[0] - before[0], now[1] - before[1])
 
     def _settled(self, state: Any, seed: int, draws: int, turns: tuple[tuple[int, ...], ...], path: int) -> Position:
-        """The position once chance has had its turns; changes the state, which is not yet anybody's."""
+        """The position after its chance nodes are sampled; changes the given state."""
         while state.is_chance_node():
             actions, weights = zip(*state.chance_outcomes(), strict=True)
             point = stable_key((seed, draws)) * 2.0**-64 * math.fsum(weights)
@@ -151,10 +151,10 @@ class OpenSpielGame(PythonGame):
         return str(position.state.action_to_string(player, action))
 
     def state(self, actions: Any = (), chance_seed: Any = 0, **unknown: Any) -> PythonState:  # type: ignore[override]
-        """The state after these turns from the start, as in `state.fields`.
+        """The state after these turns from the initial state, as in `state.fields`.
 
-        A turn is an action, as a number or by its name, or a list of one per acting player. What was paid follows
-        from them. ``chance_seed`` decides the chance events; it is not the seed of `initial_state`.
+        A turn is an action, by number or by name, or a list with one action per acting player. ``chance_seed``
+        determines the chance events; it is not the seed of `initial_state`.
         """
         refuse_parts(self.name, ["actions", "chance_seed"], unknown)
         if not isinstance(actions, list | tuple):

@@ -1,4 +1,4 @@
-"""What a game and a state offer to everybody else: native, Python-written and adapted games alike."""
+"""The protocols of games and states, common to native games, games written in Python and adapters."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Symmetry(Protocol):
     def name(self) -> str: ...
     @property
     def swaps_players(self) -> bool:
-        """Whether the players change places."""
+        """Whether the players are exchanged."""
         ...
 
     @property
     def observation(self) -> NDArray[np.int32]:
-        """new.ravel()[i] = old.ravel()[observation[i]]; if players change places, player 1 sees what player 0 saw."""
+        """new.ravel()[i] = old.ravel()[observation[i]]; if players are exchanged, player 0 -> player 1."""
         ...
 
     @property
@@ -34,13 +34,13 @@ class Symmetry(Protocol):
 
 @runtime_checkable
 class State(Protocol):
-    """A position. Values and rewards are per player; nobody negates anything."""
+    """A position. Values and rewards are given per player and never negated."""
 
     @property
     def game(self) -> Game: ...
     @property
     def acting(self) -> tuple[int, ...]:
-        """Players who choose now: (0,), (1,), (0, 1), or () when the game is over."""
+        """The players who act now: (0,), (1,), (0, 1), or () when the game is over."""
         ...
 
     @property
@@ -106,7 +106,7 @@ class State(Protocol):
 
 @runtime_checkable
 class Game(Protocol):
-    """The rules, with their parameters."""
+    """The rules of a game with their parameters."""
 
     @property
     def name(self) -> str: ...
@@ -124,5 +124,5 @@ class Game(Protocol):
         ...
 
     def initial_state(self, seed: int | None = None) -> State:
-        """The start. The seed matters where the start is random; None draws a fresh one."""
+        """The initial state. The seed matters if it is random; None draws a new seed."""
         ...

@@ -1,4 +1,4 @@
-"""PyRat: named sizes, and what can be read off a position."""
+"""PyRat: presets, and attributes of its states."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ OFFSETS = ((0, 1), (1, 0), (0, -1), (-1, 0))  # UP, RIGHT, DOWN, LEFT; y grows u
 
 
 def effective(state: _core.State, player: int) -> list[int]:
-    """For every action the one that it amounts to: itself, or STAY (in mud, at a wall, at the border).
+    """The effective action of every action: itself, or STAY (in mud, at a wall, at the border).
 
-    Unlike ``state.outcomes`` it also answers for a finished game.
+    Unlike ``state.outcomes``, this is also available for a finished game.
     """
     fields = state.fields
     x, y = fields[f"p{player + 1}"]

@@ -1,4 +1,4 @@
-"""Games written in Python: the author writes functions over positions, the framework makes states of them."""
+"""Games written in Python: a class of functions over positions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MISSING: Any = object()
 
 
 class _GameType(ABCMeta):
-    """Makes a game: keeps the arguments as its parameters and checks what the class declares."""
+    """Metaclass of games: stores the constructor's arguments as parameters and validates the class attributes."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         params = _bound(cls, args, kwargs)
@@ -38,14 +38,14 @@ class _GameType(ABCMeta):
 
 
 class PythonGame(metaclass=_GameType):
-    """A game written in Python. One class is one game; what its constructor takes are the game's parameters.
+    """Base class of games written in Python. The arguments of its constructor are the game's parameters.
 
-    A *position* is any value that is never changed: a tuple, a frozen dataclass, a read-only array. Set
-    ``num_actions`` and ``observation_shape`` (on the class, or in ``__init__`` where parameters decide them),
-    write the five abstract methods, and try the game with :func:`ramify.check_game`. The other methods are
-    optional. Nothing here checks an action: the state that users hold does (:class:`PythonState`).
+    A *position* is any immutable value: a tuple, a frozen dataclass, a read-only array. Set ``num_actions``
+    and ``observation_shape`` (on the class, or in ``__init__`` if they depend on parameters), implement the
+    five abstract methods, and verify the game with :func:`ramify.check_game`. The other methods are optional.
+    The methods need not validate actions: :class:`PythonState` does.
 
-    Values are per player and nobody negates anything: a win of player 0 pays (1, -1) with the last action.
+    Rewards are per player and never negated: a win of player 0 gives (1, -1) with the last action.
     """
 
     name: str
@@ -67,11 +67,11 @@ class PythonGame(metaclass=_GameType):
 
     @abstractmethod
     def start(self, rng: np.random.Generator) -> Any:
-        """The first position. The same generator must give the same one."""
+        """The initial position; it must be determined by the random generator."""
 
     @abstractmethod
     def acting(self, position: Any) -> Sequence[int]:
-        """Players who choose now: (0,), (1,), (0, 1), or () when the game is over."""
+        """The players who act now: (0,), (1,), (0, 1), or () when the game is over."""
 
     @abstractmethod
     def legal_actions(self, position: Any, player: int) -> Iterable[int]:
@@ -83,16 +83,16 @@ class PythonGame(metaclass=_GameType):
 
     @abstractmethod
     def observation(self, position: Any, player: int) -> ArrayLike:
-        """What that player sees: numbers of observation_shape. Also asked for a player who does not act."""
+        """The observation from the view of the player, of observation_shape; also for a player who does not act."""
 
     # What the author may write.
 
     def key(self, position: Any) -> int:
-        """64 bits; equal keys promise equal futures. By default every position has its own."""
+        """A 64-bit key; equal keys promise equal futures. By default different positions have different keys."""
         return stable_key(position, self._identity)
 
     def text(self, position: Any) -> str:
-        """The position for a terminal."""
+        """The position as text."""
         return str(position)
 
     def svg(self, position: Any) -> str:
@@ -102,14 +102,14 @@ class PythonGame(metaclass=_GameType):
         return draw_text(self.text(position))
 
     def action_name(self, position: Any, player: int, action: int) -> str:
-        """The action as the player would call it; different for different legal actions."""
+        """The name of an action; different legal actions must have different names."""
         del position, player
         return str(action)
 
     def heuristic(self, position: Any) -> float | None:
-        """What player 0 is thought to win from here on, strictly within what it can; None: no opinion.
+        """Heuristic estimate of player 0's remaining rewards, strictly between the extremes; None: no heuristic.
 
-        Alpha-beta asks for it where its depth ends.
+        Alpha-beta search uses it at its leaves.
         """
         del position
         return None
@@ -121,38 +121,40 @@ class PythonGame(metaclass=_GameType):
     def transform(self, position: Any, symmetry: int) -> Any:
         """The image of a position under symmetries[symmetry]."""
         if symmetry != 0:
-            raise BrokenGame(f"{self.name} has symmetries, but no transform(position, symmetry)", "transform")
+            raise BrokenGame(
+                f"{self.name} has symmetries, but does not define transform(position, symmetry)", "transform"
+            )
         return position
 
     # What users and the rest of the package call.
 
     def initial_state(self, seed: int | None = None) -> PythonState:
-        """The start. The seed matters where the start is random; None draws a fresh one."""
+        """The initial state. The seed matters if it is random; None draws a new seed."""
         if seed is not None:
             seed = checked_seed(seed, ", or None for a fresh one")
         return PythonState(self, self.start(np.random.default_rng(seed)))
 
     def state(self, position: Any = _MISSING, returns: Sequence[float] = (0.0, 0.0), **unknown: Any) -> PythonState:
-        """A state from its parts (as in `state.fields`): a position, and the rewards paid on the way to it.
+        """A state from its parts (as in `state.fields`): a position, and the rewards so far.
 
-        Only the author knows which positions there are: one on which acting, legal_actions, observation and key
-        work is taken as it is, and InvalidInput says which of them do not.
+        The position is accepted if acting, legal_actions, observation and key work on it; otherwise InvalidInput
+        names the method that failed.
         """
         refuse_parts(self.name, ["position", "returns"], unknown)
         if position is _MISSING:
-            raise InvalidInput(f"{self.name}: a state needs a position")
+            raise InvalidInput(f"{self.name}: position is required")
         state = PythonState(self, position, _checked_returns(self.name, returns))
         _try_out(state)
         return state
 
     def _fields(self, state: PythonState) -> dict[str, Any]:
-        """What `state.fields` gives, and what `state()` takes; as plain as the positions are."""
+        """The value of `state.fields`, which `state()` accepts."""
         first, second = state._returns.tolist()
         return {"position": state.position, "returns": [first, second]}
 
     @cached_property
     def _identity(self) -> bytes:
-        """What tells this game from others: the salt of its keys."""
+        """The identity of the game: the salt of its keys."""
         return stable_bytes((self.name, self.params))
 
     def __eq__(self, other: object) -> bool:
@@ -175,7 +177,7 @@ def _restore(cls: type[PythonGame], params: dict[str, Any]) -> PythonGame:
 
 
 def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a constructor by name, defaults included; raises InvalidInput on an unknown name."""
+    """The arguments of a constructor by name, including defaults; raises InvalidInput for an unknown name."""
     if cls.__init__ is object.__init__:  # type: ignore[misc]  # its signature pretends to take anything
         signature = inspect.Signature()
     else:
@@ -183,7 +185,7 @@ def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str
         signature = full.replace(parameters=list(full.parameters.values())[1:])
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     if inspect.Parameter.VAR_POSITIONAL in kinds or inspect.Parameter.POSITIONAL_ONLY in kinds:
-        raise TypeError(f"{cls.__name__}: parameters of a game have names, so __init__ takes no *args and no /")
+        raise TypeError(f"{cls.__name__}: __init__ must not have *args or positional-only parameters")
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         refuse_unknown(f"game '{getattr(cls, 'name', cls.__name__)}'", list(signature.parameters), kwargs)
     bound = signature.bind(*args, **kwargs)
@@ -196,7 +198,7 @@ def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str
 
 
 def refuse_unknown(owner: str, known: list[str], given: dict[str, Any]) -> None:
-    """Raise InvalidInput on a parameter that the owner does not know, with the nearest name it does."""
+    """Raise InvalidInput for an unknown parameter, with the closest known name."""
     for name in given:
         if name not in known:
             hint = did_you_mean(name, known, "; ")
@@ -205,7 +207,7 @@ def refuse_unknown(owner: str, known: list[str], given: dict[str, Any]) -> None:
 
 
 def refuse_parts(owner: str, known: list[str], given: dict[str, Any]) -> None:
-    """Raise InvalidInput on a part that positions do not have, in the words of the native games."""
+    """Raise InvalidInput for an unknown part of a position, with the message of the native games."""
     for name in given:
         raise InvalidInput(f"{owner}: a position has no part {name!r} (it has {' '.join(known)})")
 
@@ -222,7 +224,7 @@ def _checked_returns(owner: str, returns: Any) -> tuple[float, float]:
 
 
 def _try_out(state: PythonState) -> None:
-    """Ask everything of an explicit position once, so that an impossible one is refused here and not later."""
+    """Call every method on a given position once, so that an invalid one is rejected here and not later."""
     method = "acting"
     try:
         acting = state.acting
@@ -246,7 +248,7 @@ def _check_declarations(game: PythonGame) -> None:
     cls = type(game).__name__
     for name, example in (("num_actions", "9"), ("observation_shape", "(2, 3, 3)")):
         if not hasattr(game, name):
-            raise TypeError(f"{cls} does not say its {name}: set it on the class or in __init__, as {example}")
+            raise TypeError(f"{cls} has no {name}: set it on the class or in __init__, such as {example}")
     if isinstance(game.num_actions, bool) or not isinstance(game.num_actions, int | np.integer):
         raise TypeError(f"{cls}.num_actions must be a whole number, not {game.num_actions!r}")
     if game.num_actions < 1:

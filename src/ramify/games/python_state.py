@@ -1,4 +1,4 @@
-"""The state of a game written in Python: a position, the rewards so far, and every check at the border."""
+"""The state of a game written in Python: a position, the rewards so far, and input validation."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class PythonState:
 
     @property
     def position(self) -> Any:
-        """What the game's own functions work on."""
+        """The position, as the game's own functions use it."""
         return self._position
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The state as data; game.state(**fields) gives it back."""
+        """The state as data; game.state(**fields) restores it."""
         return self._game._fields(self)
 
     @property
@@ -66,7 +66,7 @@ class PythonState:
             given = self._game.acting(self._position)
             acting = tuple(given) if isinstance(given, tuple | list) else None
             if acting not in _ACTING:
-                self._blame("acting", f"must give (0,), (1,), (0, 1) or (), not {given!r}")
+                self._blame("acting", f"must return (0,), (1,), (0, 1) or (), not {given!r}")
             if acting == (0, 1) and not self._game.simultaneous:
                 self._blame("acting", "gave (0, 1), but the game does not say simultaneous = True")
             self._acting = tuple(map(int, acting or ()))
@@ -79,7 +79,7 @@ class PythonState:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody acts any more."""
+        """Whether the game is over."""
         return not self.acting
 
     @property
@@ -104,7 +104,7 @@ class PythonState:
 
     @property
     def history_key(self) -> int:
-        """The key: a position of a Python game holds all of the history that matters."""
+        """Equal to the key: a position of a Python game contains all of the history that matters."""
         return self.key
 
     @property
@@ -115,7 +115,7 @@ class PythonState:
 
     @property
     def heuristic(self) -> float | None:
-        """What player 0 is thought to win from here on, at a glance; None where the game has no opinion."""
+        """Heuristic estimate of player 0's remaining rewards; None if the game has no heuristic."""
         given = self._game.heuristic(self._position) if self.acting else 0.0
         if given is None:
             return None
@@ -124,7 +124,7 @@ class PythonState:
         except (TypeError, ValueError):
             value = math.nan
         if not math.isfinite(value):
-            self._blame("heuristic", f"must give a number or None, not {given!r}")
+            self._blame("heuristic", f"must return a number or None, not {given!r}")
         return value
 
     def legal_actions(self, player: int | None = None) -> Integers:
@@ -159,7 +159,7 @@ class PythonState:
         checked = self._checked_actions(actions)
         result = self._game.apply(self._position, *checked)
         if not isinstance(result, tuple) or len(result) != 2:
-            self._blame("apply", f"must give (position, rewards), not {result!r}")
+            self._blame("apply", f"must return (position, rewards), not {result!r}")
         position, rewards = result[0], self._pair(result[1])
         self._move_to(position)
         self._returns = self._returns + rewards
@@ -177,16 +177,16 @@ class PythonState:
         try:
             array = np.array(given, dtype=np.float32, order="C")
         except (TypeError, ValueError) as error:
-            self._blame("observation", f"must give numbers: {error}")
+            self._blame("observation", f"must return numbers: {error}")
         if array.shape != self._game.observation_shape:
             self._blame("observation", f"must have shape {self._game.observation_shape}, not {array.shape}")
         return array
 
     def action_name(self, action: int, player: int | None = None) -> str:
-        """What the player calls an action."""
+        """The name of an action of the player."""
         count = self._game.num_actions
         if not 0 <= operator.index(action) < count:
-            raise InvalidInput(f"actions of {self._game.name} go from 0 to {count - 1}, not {action}")
+            raise InvalidInput(f"an action of {self._game.name} must be from 0 to {count - 1}, not {action}")
         return self._name(self._player(player), operator.index(action))
 
     def action(self, name: str, player: int | None = None) -> int:
@@ -201,7 +201,7 @@ class PythonState:
     def transform(self, symmetry: int) -> Self:
         """The image under game.symmetries[symmetry]."""
         if not 0 <= operator.index(symmetry) < len(self._game.symmetries):
-            raise InvalidInput(f"there is no symmetry {symmetry}")
+            raise InvalidInput(f"symmetry must be from 0 to {len(self._game.symmetries) - 1}, not {symmetry}")
         image = self.copy()
         image._move_to(self._game.transform(self._position, symmetry))
         if self._game.symmetries[symmetry].swaps_players:
@@ -244,7 +244,7 @@ class PythonState:
     def _player(self, player: int | None) -> int:
         if player is None:
             if self.acting == (0, 1):
-                raise InvalidInput("both players act here: say which player (0 or 1)")
+                raise InvalidInput("both players act here: give player=0 or player=1")
             return self.acting[0] if self.acting else 0
         if operator.index(player) not in (0, 1):
             raise InvalidInput(f"player must be 0 or 1, not {player}")
@@ -263,14 +263,14 @@ class PythonState:
         try:
             actions = sorted(operator.index(action) for action in given)
         except TypeError:
-            self._blame("legal_actions", f"must give whole numbers, not {given!r}")
+            self._blame("legal_actions", f"must return whole numbers, not {given!r}")
         if not actions:
-            self._blame("legal_actions", f"gave none for player {player}, who acts")
+            self._blame("legal_actions", f"returned no action for player {player}, who acts")
         if len(set(actions)) != len(actions):
-            self._blame("legal_actions", f"gave an action twice: {actions[:_SHOWN]}")
+            self._blame("legal_actions", f"returned an action twice: {actions[:_SHOWN]}")
         if actions[0] < 0 or actions[-1] >= count:
             wrong = actions[0] if actions[0] < 0 else actions[-1]
-            self._blame("legal_actions", f"gave {wrong}, but actions go from 0 to {count - 1}")
+            self._blame("legal_actions", f"returned {wrong}, but actions must be from 0 to {count - 1}")
         return np.array(actions, dtype=np.int32)
 
     def _checked_actions(self, given: tuple[ActionLike | tuple[ActionLike, ...], ...]) -> list[int]:
@@ -279,7 +279,7 @@ class PythonState:
         actions = [self._read(item, place) for place, item in enumerate(given)]
         acting = self.acting
         if not acting:
-            raise IllegalAction(f"the game is over; no action can be applied to\n{self}")
+            raise IllegalAction(f"the game is over, so no action is legal in\n{self}")
         if len(actions) != len(acting):
             who = "one player acts here, so apply takes 1 action"
             if len(acting) == 2:
@@ -305,13 +305,13 @@ class PythonState:
     def _name(self, player: int, action: int) -> str:
         name = self._game.action_name(self._position, player, action)
         if not isinstance(name, str):
-            self._blame("action_name", f"must give a text, not {name!r}")
+            self._blame("action_name", f"must return a string, not {name!r}")
         return name
 
     def _checked_key(self, position: Any) -> int:
         key = self._game.key(position)
         if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
-            self._blame("key", f"must give a whole number from 0 to 2**64 - 1, not {key!r}")
+            self._blame("key", f"must return a whole number from 0 to 2**64 - 1, not {key!r}")
         return int(key)
 
     def _pair(self, rewards: Any) -> Floats:
@@ -320,7 +320,7 @@ class PythonState:
         except (TypeError, ValueError):
             pair = np.empty(0, dtype=np.float32)
         if pair.shape != (2,) or not np.isfinite(pair).all():
-            self._blame("apply", f"must give finite rewards for the two players, not {rewards!r}")
+            self._blame("apply", f"must return finite rewards for the two players, not {rewards!r}")
         return pair
 
     def _blame(self, method: str, what: str) -> NoReturn:
@@ -332,7 +332,7 @@ class PythonState:
 
 
 def _whole(item: SupportsIndex, num_actions: int) -> int:
-    """An action as a Python int; raises IllegalAction where it is none."""
+    """An action as a Python int; raises IllegalAction if it is not a whole number."""
     try:
         number = operator.index(item)
     except TypeError:

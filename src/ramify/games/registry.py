@@ -1,4 +1,4 @@
-"""Games by name: the native ones, those registered from Python, and families such as ``openspiel:NAME``."""
+"""The registry of games: native games, games registered from Python, and families such as ``openspiel:NAME``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _presets: dict[str, dict[str, dict[str, Any]]] = {}
 
 
 def checked_game(game: Any, who: str) -> Game:
-    """The game, if it is one; a TypeError that says how to get one for a name otherwise."""
+    """Validate a game; raises a TypeError that explains how to create one from a name."""
     if not hasattr(type(game), "initial_state"):
         given = f"the name {game!r}" if isinstance(game, str) else type(game).__name__
         raise TypeError(f"{who} needs a game (see ramify.make), not {given}")
@@ -33,8 +33,8 @@ def register(name: str | None = None) -> Callable[[F], F]: ...
 def register(name: str | F | None = None) -> F | Callable[[F], F]:
     """Class decorator: make a game written in Python available as ``make(name, ...)``.
 
-    ``@register`` alone takes the name from the class. Registering a name again replaces the game, as happens
-    when a notebook cell runs twice; names of native games are taken.
+    ``@register`` without arguments derives the name from the class. Registering a name again replaces the
+    game, as happens when a notebook cell runs twice; names of native games cannot be used.
     """
     if callable(name):
         return _register(name, getattr(name, "name", None))
@@ -43,9 +43,9 @@ def register(name: str | F | None = None) -> F | Callable[[F], F]:
 
 def _register(factory: F, name: Any) -> F:
     if not isinstance(name, str) or not name or ":" in name:
-        raise ValueError(f"a game's name is a text without ':', not {name!r}")
+        raise ValueError(f"name must be a string without ':', not {name!r}")
     if name in _core.game_names():
-        raise ValueError(f"{name!r} is a native game; choose another name")
+        raise ValueError(f"{name!r} is the name of a native game: choose another name")
     if isinstance(factory, type):
         factory.name = name  # type: ignore[attr-defined]  # the class learns the name it is known by
     _python_games[name] = factory
@@ -53,34 +53,34 @@ def _register(factory: F, name: Any) -> F:
 
 
 def register_family(prefix: str, factory: Callable[[str, dict[str, Any]], Game]) -> None:
-    """Make every ``prefix:NAME`` available; the factory gets NAME and the parameters."""
+    """Register a family of games ``prefix:NAME``; the factory gets NAME and the parameters."""
     _families[prefix] = factory
 
 
 def register_presets(game: str, presets: dict[str, dict[str, Any]]) -> None:
-    """Named sets of parameters: ``make(game, preset=...)``; parameters given beside it win."""
+    """Register presets (named sets of parameters) for ``make(game, preset=...)``; explicit parameters override them."""
     _presets[game] = presets
 
 
 def list_games() -> list[str]:
-    """Names that :func:`make` knows (families such as ``openspiel:NAME`` apart)."""
+    """The names of all games for :func:`make`, without families such as ``openspiel:NAME``."""
     return sorted([*_core.game_names(), *_python_games])
 
 
 def families() -> list[str]:
-    """Prefixes of games that :func:`make` finds elsewhere: ``openspiel`` for ``openspiel:NAME``."""
+    """The prefixes of families of games, such as ``openspiel``."""
     return sorted(_families)
 
 
 def presets(game: str) -> dict[str, dict[str, Any]]:
-    """The named parameter sets of a game."""
+    """The presets of a game."""
     return dict(_presets.get(game, {}))
 
 
 def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
-    """The game of that name. ``list_games()`` lists the names; see API docs for parameters."""
+    """Create a game by name. ``list_games()`` lists the names, ``ramify games NAME`` the parameters of a game."""
     if not isinstance(name, str):
-        raise TypeError(f"a game's name is a text, not {type(name).__name__}")
+        raise TypeError(f"name must be a string, not {type(name).__name__}")
     if preset is not None:
         params = {**_preset(name, preset), **params}
     if name in _core.game_names():
@@ -102,5 +102,5 @@ def _preset(game: str, preset: str) -> dict[str, Any]:
     known = _presets.get(game, {})
     if preset not in known:
         options = ", ".join(known) or "none"
-        raise ValueError(f"game {game!r} has no preset {preset!r}; its presets: {options}")
+        raise ValueError(f"game {game!r} has no preset {preset!r}; its presets are {options}")
     return known[preset]

@@ -1,4 +1,4 @@
-"""What check_game found."""
+"""The report of check_game."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PROMISES = {
 
 @dataclass(frozen=True)
 class Problem:
-    """A broken promise, and how to see it."""
+    """A violation of the protocol, and how to reproduce it."""
 
     promise: str  # one of PROMISES
     seen: str
@@ -52,7 +52,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Report:
-    """What check_game found: ``ok``, the ``problems``, and ``warnings`` that break no promise."""
+    """Report of check_game: ``ok``, ``problems``, and ``warnings`` that are not violations."""
 
     game: str
     games: int = 0  # played to their end
@@ -64,11 +64,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether no promise was found broken."""
+        """Whether no problem was found."""
         return not self.problems
 
     def raise_if_broken(self) -> None:
-        """Raise BrokenGame, caused by the first error in the game's own code if there was one."""
+        """Raise BrokenGame if there are problems, with the first error of the game's code as its cause."""
         if not self.ok:
             causes = [problem.error for problem in self.problems if problem.error]
             raise BrokenGame(str(self), report=self) from (causes[0] if causes else None)

@@ -1,4 +1,4 @@
-"""A Python value as bytes and as a 64-bit key, the same in every process: ``hash()`` promises neither."""
+"""Stable bytes and 64-bit keys of Python values: the same in every process, unlike ``hash()``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Parts = list[bytes]
 
 
 def stable_key(value: Any, salt: bytes = b"") -> int:
-    """64 bits of a value: equal values have equal keys, different ones share a key with probability 2^-64."""
+    """A 64-bit key of a value: equal values have equal keys; different ones collide with probability 2^-64."""
     digest = hashlib.blake2b(salt, digest_size=8)
     digest.update(stable_bytes(value))
     return int.from_bytes(digest.digest(), "little")
 
 
 def stable_bytes(value: Any) -> bytes:
-    """A value as bytes: different values differ, and numbers that compare equal (1, 1.0, True) do not.
+    """A value as bytes: different values have different bytes, but equal numbers (1, 1.0, True) have the same.
 
-    Takes None, numbers, text, bytes, enumerations, tuples, lists, sets, dictionaries, numpy arrays and
-    dataclasses, nested at will.
+    Supports None, numbers, strings, bytes, enumerations, tuples, lists, sets, dictionaries, numpy arrays and
+    dataclasses, nested to any depth.
     """
     parts: Parts = []
     _write(value, parts)
@@ -59,13 +59,13 @@ def _write(value: Any, parts: Parts) -> None:
         _write_tagged(b"D", [_type_name(value), *members], parts)
     else:
         raise TypeError(
-            f"no stable key for a value of type {_type_name(value)}: build positions from numbers, texts, "
-            "tuples, frozensets, numpy arrays and dataclasses, or write key(position)"
+            f"no stable key for a value of type {_type_name(value)}: build positions from numbers, strings, "
+            "tuples, frozensets, numpy arrays and dataclasses, or define key(position)"
         )
 
 
 def _number(value: Any) -> bytes:
-    """One form for numbers that compare equal."""
+    """The same form for numbers that compare equal."""
     if isinstance(value, numbers.Integral | np.bool_):
         return b"I%d;" % int(value)
     if value != value:

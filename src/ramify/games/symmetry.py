@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, eq=False)
 class PythonSymmetry:
-    """A map of a game onto itself: a becomes actions[a]; new.ravel()[i] = old.ravel()[observation[i]].
+    """A symmetry of a game: action a becomes actions[a]; new.ravel()[i] = old.ravel()[observation[i]].
 
-    Where the players change places, player 1 of the image sees in this way what player 0 saw.
+    If the players are exchanged, the observation maps from player 0's view to that of player 1 of the image.
     """
 
     name: str
@@ -28,14 +28,14 @@ class PythonSymmetry:
 
 
 def identity_symmetry(num_actions: int, observation_size: int) -> PythonSymmetry:
-    """The symmetry every game has."""
+    """The identity."""
     return PythonSymmetry(
         "identity", np.arange(num_actions, dtype=np.int32), np.arange(observation_size, dtype=np.int32)
     )
 
 
 def cell_symmetry(name: str, cells: ArrayLike, planes: int) -> PythonSymmetry:
-    """Cell c goes to cells[c], in a game whose actions are cells and whose observation is planes of cells."""
+    """The symmetry that maps cell c to cells[c], for actions that are cells and observations of planes."""
     forward = np.asarray(cells, dtype=np.int32).ravel()
     back = np.argsort(forward).astype(np.int32)  # the cell that comes to lie here
     observation = np.concatenate([back + plane * forward.size for plane in range(planes)])

@@ -1,6 +1,6 @@
-"""Hex as a system: positions, a search guided by a network, self-play and players, all over the one engine.
+"""A Hex interface to the engine: positions, neural-guided search, self-play and players.
 
-Nothing here searches by itself; every class composes ``ramify.Searcher`` or ``ramify.selfplay``.
+Every class uses ``ramify.Searcher`` or ``ramify.selfplay``; there is no separate search here.
 """
 
 from ramify.hex.config import MCTS_CONFIG, MCTSConfig

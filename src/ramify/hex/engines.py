@@ -1,4 +1,4 @@
-"""Self-play and a player for tournaments, by search or by alpha-beta."""
+"""Self-play engines and a player, by MCTS or by alpha-beta."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BatchedMCTSPlayer:
         self.model, self.mcts_engine = make_engine(model_path, self.config)
 
     def select_move(self, state: HexGameState) -> Move:
-        """The move to play; the same one each time."""
+        """The move to play; deterministic."""
         if self.mcts_engine is None:
             return minimax_move(state, self.config)
         return self._select_best_move(self.mcts_engine.search(state, self.num_simulations))
@@ -40,9 +40,9 @@ class BatchedMCTSPlayer:
 
 
 class SelfPlayEngine:
-    """Games of Hex against oneself, move by move. Alpha-beta chooses the moves, without the model; a subclass need not.
+    """Self-play games of Hex. This class chooses moves by alpha-beta, without the model; subclasses may differ.
 
-    Settings are those of ``MCTS_CONFIG``; those given by name go before those in ``mcts_config``.
+    Settings are those of ``MCTS_CONFIG``; keyword arguments override ``mcts_config``.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SelfPlayEngine:
         self._rng = np.random.default_rng(self.config.seed)
 
     def play_game(self) -> HexGameState:
-        """One game from the empty board: its last position, which knows the moves."""
+        """Play one game from the empty board; returns its final position, which has the moves."""
         state = HexGameState(self.board_size)
         while not state.game_over:
             state = state.make_move(*self._select_move(state))
@@ -70,9 +70,9 @@ class SelfPlayEngine:
 
 
 class BatchedMCTSSelfPlayEngine(SelfPlayEngine):
-    """Games of one model against itself, by search. ``play_games`` plays ``games_at_once`` of them with shared batches.
+    """Self-play games by MCTS. ``play_games`` plays ``games_at_once`` in parallel with shared batches.
 
-    ``mcts_simulations`` is ``num_simulations`` of ``MCTS_CONFIG`` by another name.
+    ``mcts_simulations`` is an alias of ``num_simulations`` of ``MCTS_CONFIG``.
     """
 
     def __init__(
@@ -87,20 +87,20 @@ class BatchedMCTSSelfPlayEngine(SelfPlayEngine):
     ) -> None:
         if mcts_simulations is not None:
             if "num_simulations" in settings:
-                raise ValueError("mcts_simulations and num_simulations are the same setting: give one of them")
+                raise ValueError("mcts_simulations and num_simulations are the same setting: give only one of them")
             settings["num_simulations"] = mcts_simulations
         super().__init__(model, board_size, mcts_config=mcts_config, **settings)
         self.model, self.mcts_engine = make_engine(model, self.config)
         self.mcts_simulations, self.games_at_once = self.config.num_simulations, games_at_once
 
     def play_games(self, games: int, first: int = 0) -> list[GameRecord]:
-        """So many games, by number; what a game becomes depends on the seed and its number alone."""
+        """Play games; each depends only on the seed and its number."""
         if self.mcts_engine is None:
-            raise ValueError("records of self-play hold what simulations found: they need algorithm='mcts'")
+            raise ValueError("play_games needs algorithm='mcts': its records contain search statistics")
         return Orchestrator(self.model, self.board_size, self.games_at_once, self.config).play_games(games, first)
 
     def select_move(self, state: HexGameState) -> Move:
-        """One move as in self-play: drawn by visits."""
+        """A move as in self-play: sampled by visits."""
         return self._select_move(state)
 
     def _select_move(self, state: HexGameState) -> Move:
@@ -109,12 +109,12 @@ class BatchedMCTSSelfPlayEngine(SelfPlayEngine):
         return self._select_move_from_visits(self.mcts_engine.search(state, self.mcts_simulations))
 
     def _select_move_from_visits(self, root: MCTSNode) -> Move:
-        """A move drawn by visits, with the temperature."""
+        """A move sampled by visits at the temperature."""
         return select_move(root, self.temperature, self._rng)
 
 
 def make_engine(model: Any, config: MCTSConfig) -> tuple[SimpleModelInference | None, NeuralMCTS | None]:
-    """The model and the search that these settings describe; neither for alpha-beta."""
+    """The model and the search of these settings; None for alpha-beta."""
     if config.algorithm != "mcts":
         return None, None
     inference = model if isinstance(model, SimpleModelInference) else SimpleModelInference(model)
@@ -131,10 +131,10 @@ def make_engine(model: Any, config: MCTSConfig) -> tuple[SimpleModelInference | 
 
 
 def select_move(root: MCTSNode, temperature: float = 0.0, rng: np.random.Generator | None = None) -> Move:
-    """A move drawn in proportion to visits ** (1 / temperature); at 0 the most visited, of equals the likelier."""
+    """A move sampled in proportion to visits ** (1 / temperature); at 0 the most visited, ties by prior."""
     priors = root.policy_priors
     if priors is None:
-        raise ValueError("the root has not been expanded: there is no move to choose")
+        raise ValueError("cannot select a move: the root has not been expanded")
     moves = list(root.children)
     visits = np.array([root.children[move].visits for move in moves], np.float64)
     if temperature == 0 or not visits.any():
@@ -144,7 +144,7 @@ def select_move(root: MCTSNode, temperature: float = 0.0, rng: np.random.Generat
 
 
 def minimax_move(state: HexGameState, config: MCTSConfig) -> Move:
-    """What alpha-beta plays here."""
+    """The move of alpha-beta."""
     found = alphabeta(state.state, depth=config.minimax_depth, seconds=config.minimax_seconds)
     row, column = divmod(found.action, state.size)
     return row, column

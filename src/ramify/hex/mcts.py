@@ -1,4 +1,4 @@
-"""The search guided by a model, for one position or for many: ``ramify.Searcher`` with the names of Hex programs."""
+"""Neural-guided MCTS for Hex, for one position or for many: an interface to ``ramify.Searcher``."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ RENAMED = {
 
 
 class NeuralMCTS:
-    """Searches positions one after another, each afresh, one evaluation at a time.
+    """Searches one position at a time with a new tree and unbatched evaluations.
 
-    ``settings`` are further ones of ``SearchConfig``. Roots stay valid as long as somebody holds them.
+    ``settings`` are further settings of ``SearchConfig``. Roots stay valid as long as they are referenced.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class NeuralMCTS:
     ) -> None:
         for name, instead in RENAMED.items():
             if name in settings:
-                raise ValueError(f"{name} is {instead} here: it would be set twice")
+                raise ValueError(f"{name} cannot be set here: use {instead}")
         self.model = model if isinstance(model, SimpleModelInference) else SimpleModelInference(model)
         self.exploration_constant = exploration_constant
         config = MCTSConfig(
@@ -56,7 +56,7 @@ class NeuralMCTS:
         self.statistics: dict[str, Any] = {}
 
     def search(self, root_state: HexGameState, num_simulations: int) -> MCTSNode:
-        """Search this position; the position stays the caller's and unchanged."""
+        """Search this position, which is not changed; returns the root."""
         state = checked(root_state).state
         result = self._searcher(root_state, num_simulations).run(state)
         self.statistics = statistics(result.stats)
@@ -68,13 +68,13 @@ class NeuralMCTS:
 
 
 class BatchedNeuralMCTS(NeuralMCTS):
-    """The same with ``batch_size`` leaves of a tree evaluated together, and many positions at once."""
+    """NeuralMCTS with ``batch_size`` leaves per batch, and searches of many positions at once."""
 
     def __init__(self, model: Any, exploration_constant: float = 1.4, *, batch_size: int = 16, **settings: Any) -> None:
         super().__init__(model, exploration_constant, batch=batch_size, **settings)
 
     def search_many(self, root_states: Sequence[HexGameState], num_simulations: int) -> list[MCTSNode]:
-        """Independent searches of positions of one size; their leaves share batches."""
+        """Run independent searches of positions of one board size with shared batches; returns their roots."""
         if not root_states:
             return []
         states = [checked(state).state for state in root_states]
@@ -91,14 +91,14 @@ COUNTED = ("simulations", "evaluations", "nodes", "transpositions", "full", "byt
 
 
 def checked(state: Any) -> HexGameState:
-    """The position, or a TypeError."""
+    """Validate a position; raises a TypeError if it is not one."""
     if not isinstance(state, HexGameState):
-        raise TypeError(f"a search of Hex starts from a HexGameState, not from {type(state).__name__}")
+        raise TypeError(f"state must be a HexGameState, not {type(state).__name__}")
     return state
 
 
 def make_root(result: SearchResult, state: HexGameState) -> MCTSNode:
-    """The view of a finished search; every child is logged at DEBUG, as are the simulations of small searches."""
+    """The root node of a finished search. At DEBUG, children and the simulations of small searches are logged."""
     root = MCTSNode.root(result, state)
     if log.isEnabledFor(logging.DEBUG):
         for move, child in root.children.items():
@@ -107,7 +107,7 @@ def make_root(result: SearchResult, state: HexGameState) -> MCTSNode:
 
 
 def statistics(stats: dict[str, Any]) -> dict[str, Any]:
-    """How a search went. ``hit_rate``: share of new edges whose position the table already held."""
+    """Statistics of a search. ``hit_rate``: fraction of new edges whose position was already in the table."""
     created, found = stats["nodes"], stats["transpositions"]
     return {
         "simulations": stats["simulations"],

@@ -1,4 +1,4 @@
-"""What judges positions of Hex: files, shipped networks, torch modules and evaluators behind one face."""
+"""Models of Hex positions: one interface to files, shipped networks, torch modules and evaluators."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class SimpleModelInference:
         self.evaluator: Evaluator | NativeEvaluator = _evaluator_of(model, device)
 
     def simple_infer(self, board_tensor: Any) -> tuple[NDArray[np.float32], float]:
-        """(policy_logits [size * size], value) of one position, for the player who sees it as this tensor."""
+        """(policy_logits [size * size], value) of one position, from the view of the tensor's player."""
         if not isinstance(self.evaluator, Evaluator):
             raise TypeError(
-                f"{type(self.evaluator).__name__} runs inside a search; it cannot be asked for one position"
+                f"{type(self.evaluator).__name__} runs only inside a search and cannot evaluate a single position"
             )
         state = state_of_tensor(board_tensor)
         if state.is_over:
-            raise ValueError("the game is over in this position: there is nothing to infer")
+            raise ValueError("cannot evaluate a finished game")
         batch, player = batch_of([state]), state.acting[0]
         logits, values = split(self.evaluator.evaluate(batch), batch)
         return logits[0, player].copy(), float(values[0, player])
@@ -71,7 +71,7 @@ def _from_file(name: str | os.PathLike[str], game: Game | None, device: str | No
 
 
 def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | NativeEvaluator, str]:
-    """What to search this game with, and what to call it.
+    """The evaluator for this game, and its name.
 
     ``network`` is a ``.safetensors`` or ``.onnx`` file, the folder of a training run or a checkpoint, the name of a
     shipped network, or ``rollout``. Without it: the shipped network for this game where there is one (and torch to run
@@ -89,10 +89,10 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
 
 
 def state_of_tensor(board_tensor: Any) -> State:
-    """The position that ``HexGameState.get_board_tensor`` gave."""
+    """The position of a tensor of ``HexGameState.get_board_tensor``."""
     planes = np.asarray(board_tensor, np.float32)
     if planes.ndim != 3 or planes.shape[0] != 3 or planes.shape[1] != planes.shape[2]:
-        raise ValueError(f"a board tensor has the shape [3, size, size], not {list(planes.shape)}")
+        raise ValueError(f"a board tensor must have shape [3, size, size], not {list(planes.shape)}")
     first = bool(planes[2].all())
     mine, other = ("x", "o") if first else ("o", "x")
     symbols = np.where(planes[0] > 0, mine, np.where(planes[1] > 0, other, "."))

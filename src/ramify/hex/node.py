@@ -1,4 +1,4 @@
-"""A node of a finished search, to look at."""
+"""Read-only nodes of a finished search."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MCTSNode:
 
     @property
     def parent(self) -> MCTSNode | None:
-        """The node this view came from; None at the root. (With a transposition table a position has several.)"""
+        """The parent through which this node was reached; None at the root. (Transpositions have several parents.)"""
         return self.__parent
 
     @property
@@ -61,12 +61,12 @@ class MCTSNode:
 
     @property
     def visits(self) -> int:
-        """Simulations that came here from the parent; at the root all of them, the one that evaluated it included."""
+        """Visits from the parent; at the root all simulations, including the one that evaluated it."""
         return self.__visits
 
     @property
     def mean_value(self) -> float:
-        """What the search expects for the player to move here, -1 to 1; 0 where nobody has been."""
+        """Mean value for the player to move, from -1 to 1; 0 if unvisited."""
         return self.__mean_value
 
     @property
@@ -76,7 +76,7 @@ class MCTSNode:
 
     @property
     def policy_priors(self) -> Mapping[Move, float] | None:
-        """The model's probability of every legal move, as the search used it; None before the node is expanded."""
+        """The prior of every legal move, as used by the search; None before the node is expanded."""
         if self.is_leaf():
             return None
         priors = self._report["priors"][self._player]
@@ -84,7 +84,7 @@ class MCTSNode:
 
     @cached_property
     def children(self) -> Mapping[Move, MCTSNode]:
-        """A node for every legal move, visited or not; none before the node is expanded."""
+        """A child for every legal move, visited or not; empty before the node is expanded."""
         if self.is_leaf():
             return MappingProxyType({})
         visits = self._report["edge_visits"].ravel().tolist()
@@ -113,7 +113,7 @@ class MCTSNode:
         return self.state.game_over
 
     def walk(self) -> Iterator[MCTSNode]:
-        """This node and all below it that have been visited, each before its children."""
+        """This node and all visited descendants, in pre-order."""
         yield self
         for child in self.children.values():
             if child.visits:
@@ -142,7 +142,7 @@ class MCTSNode:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):
-            raise AttributeError(f"a node only shows what the search found: {name} cannot be set")
+            raise AttributeError(f"nodes are read-only: {name} cannot be set")
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Many games of Hex side by side, whose searches share batches."""
+"""Parallel self-play games of Hex with shared batches."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ramify.selfplay import GameRecord, PlayConfig, SelfPlay, decode
 
 
 class Orchestrator:
-    """Runs ``games_at_once`` games of one model against itself, each with a search of its own.
+    """Plays ``games_at_once`` self-play games in parallel, each with its own search.
 
-    A search that needs an evaluation waits; the leaves of all that wait go to the model in one batch. What is found is
-    what each search would find alone. Moves are drawn by visits at ``temperature`` all the game through.
+    The leaves of all searches are evaluated in one batch; the result of each search is the same as if it ran alone.
+    Moves are sampled by visits at ``temperature`` throughout the game.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class Orchestrator:
     ) -> None:
         self.config = MCTSConfig.read(mcts_config)
         if self.config.algorithm != "mcts":
-            raise ValueError("only searches share batches: games side by side need algorithm='mcts'")
+            raise ValueError("Orchestrator needs algorithm='mcts': alpha-beta has no evaluations to batch")
         self.model = model if isinstance(model, SimpleModelInference) else SimpleModelInference(model)
         self.board_size, self.games_at_once = board_size, games_at_once
 
     def play_games(self, games: int, first: int = 0) -> list[GameRecord]:
-        """So many games, by number; what a game becomes depends on the seed and its number alone."""
+        """Play games; each depends only on the seed and its number."""
         temperature = self.config.temperature
         play = SelfPlay(
             make("hex", size=self.board_size),
@@ -51,7 +51,7 @@ class Orchestrator:
         return sorted(records, key=lambda record: record.number)
 
     def search(self, root_states: Sequence[HexGameState], num_simulations: int | None = None) -> list[MCTSNode]:
-        """The roots of searches from these positions, with the config's simulations unless told otherwise."""
+        """Search these positions; returns the roots. ``simulations`` overrides the config's."""
         config = self.config
         engine = BatchedNeuralMCTS(
             self.model,

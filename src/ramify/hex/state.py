@@ -1,4 +1,4 @@
-"""A position of Hex that never changes: every move gives a new one."""
+"""Immutable Hex positions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Move = tuple[int, int]  # row, column, from 0 on
 
 
 class HexGameState:
-    """A position of Hex without swap, around a state of ``ramify.make("hex", size=…)``.
+    """An immutable position of Hex without swap; wraps a state of ``ramify.make("hex", size=…)``.
 
-    Player 0 joins top and bottom and starts, player 1 joins left and right.
+    Player 0 moves first and connects top and bottom; player 1 connects left and right.
     """
 
     __slots__ = ("_moves", "_state")
@@ -24,29 +24,29 @@ class HexGameState:
         if state is None:
             state = make("hex", size=size).initial_state()
         if state.game.name != "hex" or state.game.params["swap"]:
-            raise ValueError(f"a HexGameState is a position of Hex without swap, not of {state.game!r}")
+            raise ValueError(f"state must be a position of Hex without swap, not of {state.game!r}")
         self._state = state.copy()
         self._moves: tuple[Move, ...] = ()
 
     @property
     def size(self) -> int:
-        """Rows, and columns."""
+        """Number of rows and columns."""
         return int(self._state.game.params["size"])
 
     @property
     def state(self) -> State:
-        """The position for ``ramify.engine`` and all the rest: a copy, so that this one cannot be changed."""
+        """A copy of the position as a state of ``ramify``."""
         return self._state.copy()
 
     @property
     def board(self) -> NDArray[np.int8]:
-        """[size, size]: 0 empty, 1 a stone of player 0, 2 one of player 1. A copy."""
+        """A copy of the board, [size, size]: 0 empty, 1 a stone of player 0, 2 a stone of player 1."""
         mine, other = self._state.observation(0)[:2]
         return np.asarray(mine + 2 * other, np.int8)
 
     @property
     def current_player(self) -> int:
-        """Who is to move; in a finished game the loser, whose turn it would be."""
+        """The player to move; in a finished game the loser, whose turn it would be."""
         acting = self._state.acting
         return acting[0] if acting else int(self._state.returns[0] > 0)
 
@@ -56,17 +56,17 @@ class HexGameState:
 
     @property
     def winner(self) -> int | None:
-        """The player who has joined both edges, or None."""
+        """The player who has connected both edges, or None."""
         return 1 - self.current_player if self.game_over else None
 
     @property
     def move_history(self) -> tuple[Move, ...]:
-        """The moves made since the position that was given."""
+        """The moves since the initial position."""
         return self._moves
 
     @property
     def key(self) -> int:
-        """The 64-bit Zobrist key, kept move by move: equal keys, equal futures."""
+        """The incremental 64-bit Zobrist key."""
         return self._state.key
 
     @property
@@ -75,9 +75,9 @@ class HexGameState:
         return min(self._state.key, self._state.transform(1).key)
 
     def make_move(self, row: int, col: int) -> HexGameState:
-        """The position after a stone on that cell: a new one, which shares nothing with this one."""
+        """The position after a stone on that cell."""
         if not (0 <= row < self.size and 0 <= col < self.size):
-            raise IllegalAction(f"({row}, {col}) lies outside a board of {self.size} rows and columns")
+            raise IllegalAction(f"({row}, {col}) is outside the board of {self.size} rows and columns")
         made = HexGameState(state=self._state)
         made._state.apply(row * self.size + col)
         made._moves = (*self._moves, (int(row), int(col)))
@@ -90,13 +90,13 @@ class HexGameState:
         return [(int(action) // self.size, int(action) % self.size) for action in self._state.legal_actions()]
 
     def get_winner_value(self) -> float:
-        """What the finished game is worth to ``current_player``: always -1.0, as it is the other who moved and won."""
+        """The value of a finished game for ``current_player``: always -1.0, because the other player moved and won."""
         if not self.game_over:
-            raise ValueError("the game is not over: nobody has won yet")
+            raise ValueError("the game is not over: there is no winner yet")
         return float(self._state.returns[self.current_player])
 
     def get_board_tensor(self) -> NDArray[np.float32]:
-        """[3, size, size], as ``current_player`` sees it: own stones, the other's, ones for player 0 else zeros."""
+        """[3, size, size], viewed by ``current_player``: own stones, the opponent's, ones for player 0 else zeros."""
         return self._state.observation(self.current_player)
 
     def __eq__(self, other: object) -> bool:

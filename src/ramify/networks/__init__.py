@@ -1,4 +1,4 @@
-"""Torch networks for games, and their files. Loaded when first used; ``rf.evaluators.Network`` runs them."""
+"""Torch networks for games, and their files. Imported on first use; ``rf.evaluators.Network`` evaluates them."""
 
 import sys as _sys
 from typing import TYPE_CHECKING

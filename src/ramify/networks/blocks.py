@@ -1,4 +1,4 @@
-"""What the networks are made of."""
+"""Building blocks of the networks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-# Boards of other sizes than this one are told by the second part of what pooling gives (KataGo's constants).
+# The second part of the pooled features tells boards of other sizes apart from this one (KataGo's constants).
 TYPICAL_SIDE = 14.0
 Module = TypeVar("Module", bound=nn.Module)
 
 
 def activation(name: str) -> nn.Module:
-    """An activation by its name in the config."""
+    """An activation function by its name in the config."""
     return {"relu": nn.ReLU, "mish": nn.Mish, "silu": nn.SiLU}[name]()
 
 
 class ConvNorm(nn.Module):
-    """A convolution and the normalisation of what it gives: one convolution, once training is over."""
+    """A convolution followed by batch normalisation, which is folded into it for evaluation."""
 
     def __init__(self, inputs: int, outputs: int, size: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class ConvNorm(nn.Module):
         return cast(Tensor, self.norm(self.conv(x)))
 
     def folded(self) -> nn.Conv2d:
-        """The convolution that gives the same in evaluation."""
+        """The equivalent convolution for evaluation."""
         conv, norm = self.conv, self.norm
         assert norm.running_mean is not None
         assert norm.running_var is not None
@@ -56,7 +56,7 @@ def folded(module: Module) -> Module:
 
 
 def side_offset(x: Tensor) -> float:
-    """How much larger than usual the board is, in tens of cells."""
+    """Difference of the board's side from the usual one, in tens of cells."""
     return (math.sqrt(x.shape[2] * x.shape[3]) - TYPICAL_SIDE) / 10
 
 
@@ -73,7 +73,7 @@ def pool_value(x: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """Two convolutions around which the input is led."""
+    """A residual block of two convolutions."""
 
     def __init__(self, channels: int, act: str) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Block(nn.Module):
 
 
 class PoolBlock(nn.Module):
-    """A block some of whose planes are pooled over the board and tell all the others."""
+    """A residual block with global pooling: some channels are pooled over the board and bias the others."""
 
     def __init__(self, channels: int, pooled: int, act: str) -> None:
         super().__init__()
@@ -97,6 +97,6 @@ class PoolBlock(nn.Module):
         self.act = activation(act)
 
     def forward(self, x: Tensor) -> Tensor:
-        told = self.tell(pool(self.act(self.pooled(x))))
-        inner = self.act(self.first(x) + told[:, :, None, None])
+        bias = self.tell(pool(self.act(self.pooled(x))))
+        inner = self.act(self.first(x) + bias[:, :, None, None])
         return cast(Tensor, self.act(x + self.second(inner)))

@@ -1,4 +1,4 @@
-"""Making networks, and saying what they are."""
+"""Creating and describing networks."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ FINAL_SCALE = 0.1  # of the layers whose outputs are logits and values: a fresh 
 
 
 def default_config(game: Game) -> NetworkConfig:
-    """A small network that fits: planes of some extent get a tower, everything else an mlp."""
+    """A small default network: a residual tower for observations of planes, an MLP for everything else."""
     shape = game.observation_shape
     return ResNetConfig(blocks=4) if len(shape) == 3 and min(shape[1:]) >= 3 else MLPConfig()
 
 
 def make(game: Game, config: str | Mapping[str, Any] | NetworkConfig | None = None, seed: int = 0) -> GameNetwork:
-    """A fresh network for a game; the same weights for the same seed, wherever and whenever it is made.
+    """Create a network for a game; its initial weights depend only on the seed.
 
-    ``config``: a shorthand ("6x64", "mlp:2x256"), a config, or a mapping with its settings. Settings left to the game
-    are settled here: ``module.config`` says what was chosen.
+    ``config``: a shorthand ("6x64", "mlp:2x256"), a config, or a mapping of settings. Settings that depend on the game
+    are resolved; ``module.config`` has the result.
     """
     checked_game(game, "a network")
     chosen, spec = settled(default_config(game) if config is None else config_of(config), game)
@@ -55,9 +55,9 @@ def complete(module: Any, config: NetworkConfig, spec: Spec) -> GameNetwork:
 
 
 def shapes(game: Game, config: NetworkConfig) -> dict[str, tuple[int, ...]] | None:
-    """The shape of every weight that such a network would have, without the memory for any.
+    """The shape of every weight of such a network, without allocating it.
 
-    None for a network of somebody's own that cannot be built without its weights.
+    None for a custom network that cannot be built without its weights.
     """
     chosen, spec = settled(config, game)
     builder = Registry.get(chosen.kind)[1]
@@ -70,11 +70,11 @@ def shapes(game: Game, config: NetworkConfig) -> dict[str, tuple[int, ...]] | No
 
 
 def settled(config: NetworkConfig, game: Game) -> tuple[NetworkConfig, Spec]:
-    """Config and spec with everything decided that depends on the game."""
+    """Config and spec with all game-dependent settings resolved."""
     spec = spec_of(game)
     if config.per_player is not None:
         if game.simultaneous and not config.per_player:
-            raise ValueError(f"in {game.name} both players act at once: the network needs per_player outputs")
+            raise ValueError(f"per_player must be True for {game.name}, in which both players act at once")
         spec = dataclasses.replace(spec, players=1 + config.per_player)
     value = ("tanh" if spec.unit_returns else "linear") if config.value == "auto" else config.value
     return config.replace(value=value, per_player=spec.players == 2), spec
@@ -82,7 +82,7 @@ def settled(config: NetworkConfig, game: Game) -> tuple[NetworkConfig, Spec]:
 
 @torch.no_grad()
 def initialise(module: nn.Module) -> None:
-    """Fresh weights, drawn in the order of the parameters' names."""
+    """Initialise the weights, in the order of the parameters' names."""
     for _, part in sorted(module.named_modules()):
         if isinstance(part, nn.Conv1d | nn.Conv2d | nn.Linear):
             nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
@@ -98,7 +98,7 @@ def initialise(module: nn.Module) -> None:
 
 
 def parameter_counts(module: nn.Module) -> dict[str, int]:
-    """Trainable numbers of each part of a network, by name."""
+    """Number of trainable parameters of each part of a network, by name."""
     counts = {}
     for name, part in module.named_children():
         children = [(f"{name}.{inner}", block) for inner, block in part.named_children()]
@@ -109,7 +109,7 @@ def parameter_counts(module: nn.Module) -> dict[str, int]:
 
 
 def describe(module: nn.Module) -> str:
-    """What the network is, and the parameters of each of its parts, as a text to print."""
+    """A printable description of a network with the number of parameters of each part."""
     counts = parameter_counts(module)
     lines = []
     if isinstance(module, GameNetwork):
@@ -124,7 +124,7 @@ def describe(module: nn.Module) -> str:
 
 
 def network_id(module: nn.Module) -> str:
-    """A checksum of everything the network's answers depend on: its kind and settings, and every weight."""
+    """A checksum of everything that determines the network's outputs: its kind, settings and weights."""
     digest = hashlib.sha256()
     if isinstance(module, GameNetwork):
         digest.update(json.dumps([module.spec.game, module.config.model_dump()], sort_keys=True).encode())
@@ -133,7 +133,7 @@ def network_id(module: nn.Module) -> str:
 
 
 def digest_weights(digest: hashlib._Hash, weights: Mapping[str, torch.Tensor]) -> None:
-    """Put weights into a checksum: names, types, shapes and every byte."""
+    """Add weights to a checksum: names, types, shapes and every byte."""
     for name, weight in sorted(weights.items()):
         array = weight.detach().cpu().contiguous()
         digest.update(f"{name} {array.dtype} {list(array.shape)}\n".encode())

@@ -1,4 +1,4 @@
-"""What a network runs on: the one place that chooses."""
+"""Choice of the device for networks."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import torch
 
 
 def choose_device(name: str | torch.device | None = None) -> torch.device:
-    """The device of that name, if networks run there and it is there; None: CUDA where there is a GPU, else the CPU."""
+    """The device of that name, if it is supported and available; None: CUDA if available, else the CPU."""
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ValueError(f"networks run on cpu or cuda, not on {name!r}") from None
+        raise ValueError(f"device must be cpu, cuda or cuda:N, not {name!r}") from None
     if device.type not in ("cpu", "cuda"):
-        raise ValueError(f"networks run on cpu or cuda, not on {str(name)!r}")
+        raise ValueError(f"device must be cpu, cuda or cuda:N, not {str(name)!r}")
     if device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if (device.index or 0) >= count:
-            raise ValueError(f"there is no device {name}: torch finds {count or 'no'} GPU{'s' * (count > 1)} here")
+            raise ValueError(f"device {name} is not available: torch finds {count or 'no'} GPU{'s' * (count > 1)}")
     return device
 
 

@@ -1,8 +1,8 @@
-"""Networks in files: weights as safetensors, with everything needed to build the network again inside.
+"""Network files: safetensors with the weights and a description of the network.
 
-Beside ``NAME.safetensors`` lies ``NAME.json`` with the same description, for people and other programs. The file with
-the weights is complete without it, and is replaced in one go: a crash leaves the old network or the new one. A checksum
-of description and weights lies in it; files of earlier versions have none, only that of the weights in the description.
+``NAME.json`` next to ``NAME.safetensors`` has the same description, for people and other programs; the file with the
+weights is complete without it and is replaced atomically. It contains a checksum of description and weights; files of
+earlier versions only have a checksum of the weights in the description.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Weights = dict[str, torch.Tensor]
 
 
 def description(module: GameNetwork) -> dict[str, Any]:
-    """The network as plain data, less its weights."""
+    """The description of a network as plain data, without its weights."""
     return {
         "format": FORMAT,
         "network": module.config.model_dump(mode="json"),
@@ -47,15 +47,15 @@ def description(module: GameNetwork) -> dict[str, Any]:
 
 
 def weights_path(path: str | os.PathLike[str]) -> Path:
-    """The file of the weights: the path, with its ending where it has none."""
+    """The path of the weights, with the suffix added if it is missing."""
     path = Path(path)
     return path if path.suffix == ".safetensors" else path.with_name(path.name + ".safetensors")
 
 
 def save(path: str | os.PathLike[str], module: GameNetwork) -> Path:
-    """Write a network; returns the file of its weights. An existing one is replaced."""
+    """Save a network; returns the file of its weights. An existing file is replaced."""
     if not isinstance(module, GameNetwork):
-        raise TypeError(f"only networks made by ramify.networks can be saved, not {type(module).__name__}")
+        raise TypeError(f"module must be a network created by ramify.networks, not {type(module).__name__}")
     facts = description(module)
     try:
         text = json.dumps(facts, indent=2, sort_keys=True)
@@ -69,23 +69,23 @@ def save(path: str | os.PathLike[str], module: GameNetwork) -> Path:
 
 
 def checksum(text: str, weights: Weights) -> str:
-    """Of a description and the weights: names, types, shapes and every byte."""
+    """Checksum of a description and the weights: names, types, shapes and every byte."""
     digest = hashlib.sha256(text.encode())
     digest_weights(digest, weights)
     return digest.hexdigest()
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Weights]:
-    """Description and weights of a file, as they were written; a ValueError if they are not."""
+    """Description and weights of a file; raises a ValueError if it is damaged."""
     file = Path(path) if Path(path).is_file() else weights_path(path)
     if not file.exists():
-        raise FileNotFoundError(f"there is no network {file}")
+        raise FileNotFoundError(f"network file {file} not found")
     metadata, weights = _content(file)
     text = metadata.get(KEY)
     if text is None:
-        raise ValueError(f"{file} was not written by ramify.networks.save: it does not say what network it is")
+        raise ValueError(f"{file} was not written by ramify.networks.save: it has no description of the network")
     if metadata.get(CHECKSUM) not in (None, checksum(text, weights)):
-        raise ValueError(f"{file} is damaged: its checksum is not that of its content")
+        raise ValueError(f"{file} is damaged: its checksum does not match its content")
     try:
         facts: dict[str, Any] = json.loads(text)
     except ValueError:
@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Weights]:
     if not isinstance(facts, dict) or not {"format", *NEEDED} <= facts.keys():
         raise ValueError(f"{file} is damaged: its description cannot be read")
     if facts["format"] != FORMAT:
-        raise ValueError(f"{file} has format {facts['format']}; this version of ramify reads {FORMAT}")
+        raise ValueError(f"{file} has format {facts['format']}; this version of ramify reads format {FORMAT}")
     return facts, weights
 
 
@@ -105,13 +105,13 @@ def _content(file: Path) -> tuple[dict[str, str], Weights]:
             return metadata, {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{file} is damaged, or no network: {reason}") from None
+        raise ValueError(f"{file} is damaged, or not a network: {reason}") from None
 
 
 def load(path: str | os.PathLike[str], game: Game | None = None) -> GameNetwork:
-    """The network of a file, in evaluation mode.
+    """Load a network from a file, in evaluation mode.
 
-    ``game``: the same game with other parameters (another size of board), where the weights fit it.
+    ``game``: the same game with other parameters, such as another board size, if the weights fit it.
     """
     facts, weights = read(path)
     file = weights_path(path)
@@ -130,7 +130,7 @@ def load(path: str | os.PathLike[str], game: Game | None = None) -> GameNetwork:
     except RuntimeError as error:
         raise ValueError(f"{file} does not fit {game}: {error}") from None
     if network_id(module) != facts["network_id"]:
-        raise ValueError(f"{file} is damaged: its checksum is not that of its weights")
+        raise ValueError(f"{file} is damaged: its checksum does not match its weights")
     return module.eval()
 
 
@@ -141,11 +141,11 @@ def _game_of(facts: dict[str, Any], file: Path) -> Game:
     try:
         return make_game(name, **params)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{file} is a network for a game that cannot be made here: {error}") from None
+        raise ValueError(f"{file} is a network for a game that is not available: {error}") from None
 
 
 def _check_fit(file: Path, game: Game, wanted: Mapping[str, tuple[int, ...]] | None, weights: Weights) -> None:
-    """Compare before anything is built: a description may claim far more weights than the file has."""
+    """Compare shapes before the network is built, because a description may ask for far more weights than there are."""
     if wanted is None:
         return
     given = {name: tuple(weight.shape) for name, weight in weights.items()}

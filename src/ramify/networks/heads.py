@@ -1,4 +1,4 @@
-"""Heads: from what the body of a network has found to logits and values."""
+"""Policy, value and auxiliary heads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def per_player(x: Tensor, players: int) -> Tensor:
 
 
 class CellsPolicy(nn.Module):
-    """Logits of every cell, then of the actions that belong to none. What is pooled over the board biases all cells."""
+    """Logits of every cell, then of actions without a cell. Features pooled over the board bias all cells."""
 
     def __init__(self, channels: int, width: int, spec: Spec, act: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class ColumnsPolicy(nn.Module):
 
 
 class PooledPolicy(nn.Module):
-    """Logits of a few actions from what is pooled over the board."""
+    """Logits of a few actions, from features pooled over the board."""
 
     def __init__(self, channels: int, width: int, spec: Spec, act: str) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class PooledPolicy(nn.Module):
 
 
 class DensePolicy(nn.Module):
-    """Logits of a game whose actions have no known place: every one sees every cell. Fits one size of board."""
+    """A fully connected policy head, for actions without a known location. Fits one board size."""
 
     WIDTH = 4  # planes kept: the last layer has this times cells times actions weights
 
@@ -98,7 +98,7 @@ POLICIES: dict[str, type[nn.Module]] = {
 
 
 class ValueHeads(nn.Module):
-    """Values, and what the config asks for beside them, from one row per position.
+    """Values and auxiliary outputs, from one feature vector per position.
 
     values [B] or [B, 2]; wdl: logits of win, draw, loss, [B, 3] or [B, 2, 3]; score: logits of the classes of (viewer's
     score - other's) at the end, [B, score_bins]; value_error: expected square of the value's error, as values.

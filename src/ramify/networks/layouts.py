@@ -1,4 +1,4 @@
-"""Where a game's actions lie on its board: which policy head gives logits in the right order."""
+"""Action layouts: how a game's actions map to its board, which determines the policy head."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Layout:
 
     @property
     def any_size(self) -> bool:
-        """Whether the same weights serve boards of every size."""
+        """Whether the same weights fit every board size."""
         return self.kind != "dense"
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a network needs to know of its game."""
+    """The properties of a game that a network depends on."""
 
     game: str
     params: dict[str, Any] = field(hash=False)
@@ -62,32 +62,34 @@ _UNIT: dict[str, dict[str, Any]] = {
 
 
 def register_layout(game: str, layout: Layout, unit_returns: bool = False) -> None:
-    """Say where the actions of one's own game lie, and whether its returns lie between -1 and 1."""
+    """Register the action layout of a game, and whether its returns are between -1 and 1."""
     _LAYOUTS[game] = layout
     if unit_returns:
         _UNIT[game] = {}
 
 
 def policy_layout(game: Game) -> Layout:
-    """Where the game's actions lie; dense where nobody has said."""
+    """The action layout of a game; dense if none is registered."""
     layout, shape = _LAYOUTS.get(game.name, Layout("dense")), game.observation_shape
     if layout.kind in ("cells", "columns"):
         places = math.prod(shape[1:]) if layout.kind == "cells" else shape[-1]
         left = game.num_actions - places * layout.planes
         if len(shape) != 3 or left < 0 or layout.extra not in (None, left):
-            raise ValueError(f"{game.name}: {layout} does not give {game.num_actions} actions on {list(shape)}")
+            raise ValueError(
+                f"{game.name}: {layout} does not have {game.num_actions} actions on a board of {list(shape)}"
+            )
         layout = replace(layout, extra=left)
     return layout
 
 
 def unit_returns(game: Game) -> bool:
-    """Whether it is known that returns lie between -1 and 1."""
+    """Whether returns are known to be between -1 and 1."""
     needed = _UNIT.get(game.name)
     return needed is not None and all(game.params.get(name) == value for name, value in needed.items())
 
 
 def spec_of(game: Game) -> Spec:
-    """What a network for this game needs to know."""
+    """The spec of a game."""
     return Spec(
         game.name,
         dict(game.params),

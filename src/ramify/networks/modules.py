@@ -1,4 +1,4 @@
-"""The networks of the registry."""
+"""The network modules."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ramify.networks.layouts import Spec
 
 
 class GameNetwork(nn.Module, ABC):
-    """A network that knows what it was made for.
+    """A network with its config and the spec of its game.
 
-    ``forward(observations)`` gives a dict: ``logits`` and ``values`` as an evaluator wants them, of the viewer alone or
-    of the viewer and the other player (``spec.players``), and the heads of the config by name, for training.
-    ``heads=False`` leaves those out.
+    ``forward(observations)`` returns a dict: ``logits`` and ``values``, for the viewer alone or for the viewer and the
+    other player (``spec.players``), and the auxiliary heads of the config by name, for training. ``heads=False`` omits
+    the auxiliary heads.
     """
 
     def __init__(self, config: NetworkConfig, spec: Spec) -> None:
@@ -34,16 +34,16 @@ class GameNetwork(nn.Module, ABC):
         resizes = self.spec.layout.any_size and self.config.kind == "resnet"
         if shape != wanted and not (resizes and shape[:1] == wanted[:1] and len(shape) == len(wanted)):
             raise EvaluatorError(
-                f"this network is for {self.spec.game} with observations of shape {list(wanted)}, not {list(shape)}"
+                f"the network for {self.spec.game} needs observations of shape {list(wanted)}, not {list(shape)}"
             )
 
     @abstractmethod
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
-        """Logits, values and, where wanted, the other heads."""
+        """Logits, values and, with ``heads``, the auxiliary heads."""
 
 
 class ResNet(GameNetwork):
-    """A residual tower; blocks and heads pool over the board, so that its size is no part of the weights."""
+    """A residual tower. Blocks and heads pool over the board, so the weights do not depend on its size."""
 
     config: ResNetConfig
 
@@ -51,7 +51,7 @@ class ResNet(GameNetwork):
         super().__init__(config, spec)
         if len(spec.observation_shape) != 3:
             raise ValueError(
-                f"a resnet needs planes, and {spec.game} shows {list(spec.observation_shape)}: take an mlp"
+                f"a resnet needs observations of planes, but {spec.game} has {list(spec.observation_shape)}: use an mlp"
             )
         channels = config.channels
         self.stem = ConvNorm(spec.observation_shape[0], channels, 3)
@@ -67,7 +67,7 @@ class ResNet(GameNetwork):
         if config.pool_every and number % config.pool_every == 0:
             pooled = config.pool_channels or max(1, config.channels // 4)
             if pooled >= config.channels:
-                raise ValueError(f"pool_channels={pooled} leaves nothing of channels={config.channels}")
+                raise ValueError(f"pool_channels={pooled} must be less than channels={config.channels}")
             return PoolBlock(config.channels, pooled, config.activation)
         return Block(config.channels, config.activation)
 
@@ -82,14 +82,14 @@ class ResNet(GameNetwork):
 
 
 class MLP(GameNetwork):
-    """Layers over the whole observation, laid out flat. Fits one size of board."""
+    """A multi-layer perceptron over the flattened observation. Fits one board size."""
 
     config: MLPConfig
 
     def __init__(self, config: MLPConfig, spec: Spec) -> None:
         super().__init__(config, spec)
         if "ownership" in config.heads:
-            raise ValueError("an mlp knows no cells, so it has no ownership head")
+            raise ValueError("an mlp cannot have an ownership head: use a resnet")
         widths = [math.prod(spec.observation_shape), *[config.width] * config.layers]
         layers: list[nn.Module] = []
         for inputs, outputs in pairwise(widths):
@@ -129,7 +129,7 @@ Registry.add(MLPConfig, MLP)
 
 
 class Inference(nn.Module):
-    """Logits and values alone, as a tuple, from any network that gives (logits, values) or a dict with them."""
+    """Logits and values as a tuple, from any network that returns (logits, values) or a dict with them."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Networks as ONNX models."""
+"""Export of networks as ONNX models."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PREFIX = "network."  # of the weights' names inside Inference
 
 
 def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = None) -> bytes:
-    """The network as an ONNX model for batches of any size and boards of one.
+    """The network as an ONNX model for any batch size and one board size.
 
-    Nothing is folded or fused here (the runtime does that when it opens the model), so every weight is found under its
-    name and can be replaced without a new export.
+    Nothing is folded or fused here (the runtime does that when it opens the model), so every weight keeps its name and
+    can be replaced without a new export.
     """
     if observation_shape is None:
         if not isinstance(module, GameNetwork):
-            raise ValueError("a module that is not of ramify.networks needs the observation's shape")
+            raise ValueError("observation_shape is required for a module that was not created by ramify.networks")
         observation_shape = module.spec.observation_shape
     if isinstance(module, GameNetwork):
         module.check_shape(tuple(observation_shape))
@@ -58,7 +58,7 @@ def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = No
 
 
 def _label(model: Any, module: nn.Module) -> None:
-    """Write into the model which network it is and under which names it has its weights; room for its checksum."""
+    """Write the network's description and the names of its weights to the metadata, with space for a checksum."""
     constants = {constant.name for constant in model.graph.initializer}
     weights = {name: PREFIX + name for name in module.state_dict() if PREFIX + name in constants}
     labels = {WEIGHTS: json.dumps(weights), "ramify.network_id": network_id(module), CHECKSUM: BLANK}
@@ -73,7 +73,7 @@ def _label(model: Any, module: nn.Module) -> None:
 def export_onnx(
     path: str | os.PathLike[str], module: nn.Module, observation_shape: tuple[int, ...] | None = None
 ) -> Path:
-    """Write the network as an ONNX model, in one go; returns the file."""
+    """Export the network as an ONNX model, atomically; returns the file."""
     file = Path(path)
     write_atomically(file, onnx_bytes(module, observation_shape))
     return file
@@ -81,7 +81,7 @@ def export_onnx(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter warns of its own parts being out of date, and of packages nobody needs here."""
+    """Suppress the exporter's warnings about its own deprecations and optional packages."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""Networks that come with the package."""
+"""Networks shipped with the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ramify.networks.modules import GameNetwork
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A network that comes with the package: what it plays, how it was made, and how well it does."""
+    """A network shipped with the package: its game, training recipe and rating."""
 
     name: str
     game: str
@@ -28,11 +28,11 @@ class Pretrained:
 
     @property
     def file(self) -> Path:
-        """Where its weights are."""
+        """The path of its weights."""
         return _folder() / f"{self.name}.safetensors"
 
     def module(self, game: Game | None = None) -> GameNetwork:
-        """The torch network, for its own size of the board or the given game's."""
+        """The torch network, for its own board size or that of the given game."""
         return load(self.file, game if game is not None else make_game(self.game, size=self.sizes[0]))
 
 
@@ -41,22 +41,22 @@ def _folder() -> Path:
 
 
 def shipped() -> list[Pretrained]:
-    """The networks that come with the package."""
+    """The shipped networks."""
     index: dict[str, Any] = json.loads((_folder() / "index.json").read_text(encoding="utf-8"))
     return [Pretrained(name, **{**facts, "sizes": tuple(facts["sizes"])}) for name, facts in index.items()]
 
 
 def find(name: str) -> Pretrained:
-    """The one of that name; a ValueError names those there are."""
+    """The shipped network of that name; raises a ValueError with the known names if there is none."""
     known = {entry.name: entry for entry in shipped()}
     if name not in known:
         hint = did_you_mean(name, known, "; ") or "."
-        raise ValueError(f"there is no pretrained network {name!r}{hint} There are {', '.join(known)}")
+        raise ValueError(f"unknown pretrained network {name!r}{hint} The networks are {', '.join(known)}")
     return known[name]
 
 
 def for_game(game: Game) -> Pretrained | None:
-    """The network that plays this game best, if one comes with the package."""
+    """The best shipped network for this game, or None."""
     plain = game.params.get("swap") in (None, False)  # no network here has seen the swap action
     fitting = [entry for entry in shipped() if entry.game == game.name and game.params.get("size") in entry.sizes]
     fitting.sort(key=lambda entry: entry.sizes.index(game.params["size"]))

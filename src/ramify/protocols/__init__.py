@@ -1,6 +1,6 @@
-"""Protocols: HTP for Hex programs, and players that are other programs, over UCI and HTP.
+"""Protocols: the HTP engine for Hex, and external engines as players over UCI and HTP.
 
-Importing this package makes the kinds of players ``uci`` and ``htp`` known to the arena.
+Importing this package registers the player kinds ``uci`` and ``htp``.
 """
 
 from ramify.protocols.htp import HtpEngine, HtpSettings

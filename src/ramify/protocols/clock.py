@@ -1,4 +1,4 @@
-"""The time that a client gives: how much of it is left, and how much of that a move may take."""
+"""The game clock: remaining time of each player, and the time for the next move."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LEAST = 0.01  # seconds for any move
 
 @dataclass
 class Clock:
-    """Seconds left per player, None where nobody counts, and the moves they are for (0: the rest of the game)."""
+    """Seconds left per player (None: no limit), and the number of moves they are for (0: the rest of the game)."""
 
     main: float | None = None
     period: float = 0.0
@@ -19,20 +19,20 @@ class Clock:
     for_moves: list[int] = field(default_factory=lambda: [0, 0])
 
     def set_all(self, main: float, period: float, moves: int) -> None:
-        """A new game's time: ``main`` seconds, then ``period`` for every ``moves`` moves (0 of them: no limit)."""
+        """Set the time control: ``main`` seconds, then ``period`` for every ``moves`` moves (0 moves: no limit)."""
         self.main, self.period, self.moves = (None if period and not moves else main), period, moves
         self.restart()
 
     def restart(self) -> None:
-        """As at the start of a game."""
+        """Reset the clock to the start of a game."""
         self.left, self.for_moves = [self.main, self.main], [0, 0]
 
     def set(self, player: int, seconds: float, moves: int) -> None:
-        """What the client says is left."""
+        """Set the remaining time of a player."""
         self.left[player], self.for_moves[player] = seconds, moves
 
     def spend(self, player: int, seconds: float) -> None:
-        """A move has been made."""
+        """Subtract the time of a move."""
         left = self.left[player]
         if left is None:
             return
@@ -40,7 +40,7 @@ class Clock:
         self.for_moves[player] = max(0, self.for_moves[player] - 1)
 
     def seconds_for(self, player: int, moves_left: int) -> float | None:
-        """How long the next move may take; None: as long as it likes."""
+        """Time for the next move in seconds; None: no limit."""
         left = self.left[player]
         if left is None:
             return None
@@ -50,6 +50,6 @@ class Clock:
         return max(LEAST, min(left / share, left - SAFETY))
 
     def show(self, player: int) -> str:
-        """For the client."""
+        """The remaining time in the form of the protocol."""
         left = self.left[player]
         return "none" if left is None else f"{left:.1f}"

@@ -1,4 +1,4 @@
-"""What players have in common that are other programs."""
+"""Base classes of players that are external engines."""
 
 from __future__ import annotations
 
@@ -22,27 +22,34 @@ SCRIPTS = frozenset({".jar", ".js", ".lua", ".pl", ".py", ".rb", ".sh"})  # prog
 
 
 class EngineConfig(PlayerConfig):
-    """A program as a player. The seeds of turns do not reach it: whether it plays alike each time is its own affair."""
+    """An external engine as a player. It ignores the seeds of turns, so it need not be deterministic."""
 
     protocol: ClassVar[str]
     plays: ClassVar[str]  # the game that programs of this protocol play
     least: ClassVar[Mapping[str, Any]] = {}  # settings that there must be, to start one only to ask its name
 
-    command: str = Field(min_length=1, description="how to start it, as typed in a shell (nothing is expanded)")
-    patience: float = Field(60.0, gt=0, description="seconds, beyond its own limits, until it counts as hanging")
+    command: str = Field(
+        min_length=1,
+        description=("Command line that starts the engine; split like a shell command, but nothing is expanded."),
+    )
+    patience: float = Field(
+        60.0,
+        gt=0,
+        description=("Seconds without an answer, beyond the engine's own limits, after which it counts as hanging."),
+    )
 
     def content(self) -> dict[str, Any]:
-        """The settings, and what the program says it is: it is started to be asked."""
+        """The settings, and the engine's name, for which it is started."""
         return {**self.model_dump(mode="json", exclude={"patience"}), "engine": self.identify()}
 
     def versions(self) -> dict[str, Any]:
-        """Those of the adapter, and checksums of the files that the command and the settings name. Our own search has
-        no part in how another program plays."""
+        """The version of the adapter, and checksums of the files named in the command and the settings. The version of
+        ramify's own search is not included."""
         versions = {name: known for name, known in super().versions().items() if name != "engine"}
         return {**versions, "files": list(self._identified()[1])}
 
     def identify(self) -> str:
-        """Name and version, as the program gives them; it is asked once, and again when its files have changed."""
+        """Name and version reported by the engine; queried once, and again after its files have changed."""
         return self._identified()[0]
 
     def _identified(self) -> tuple[str, tuple[str, ...]]:
@@ -53,19 +60,19 @@ class EngineConfig(PlayerConfig):
 
     def open(self, game: Game) -> EnginePlayer:
         if game.name != self.plays:
-            raise ValueError(f"{self.protocol} programs play {self.plays}, not {game.name}")
+            raise ValueError(f"{self.protocol} engines can play only {self.plays}, not {game.name}")
         return self.start()
 
     @abstractmethod
     def start(self) -> EnginePlayer:
-        """The program, running."""
+        """Start the engine."""
 
 
 @functools.lru_cache(maxsize=64)
 def _ask(
     kind: type[EngineConfig], command: str, patience: float, texts: tuple[str, ...], programs: tuple[Any, ...]
 ) -> tuple[str, tuple[str, ...]]:
-    """The name of a program, and checksums of its files; asked once for as long as ``programs`` are what they are."""
+    """The name of an engine, and checksums of its files; cached while ``programs`` do not change."""
     del programs
     before = checksums(named_files(command, texts))
     player = kind(command=command, patience=patience, **kind.least).start()
@@ -80,7 +87,7 @@ def is_program(path: Path) -> bool:
 
 
 def texts_in(value: Any) -> list[str]:
-    """All texts in plain data."""
+    """All strings in plain data."""
     if isinstance(value, str):
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -88,8 +95,8 @@ def texts_in(value: Any) -> list[str]:
 
 
 class EnginePlayer(ABC):
-    """Asks a program, turn by turn. Each turn it is told a new game and the whole position, so that a choice does not
-    depend on those before. After a failure it is started anew."""
+    """A running engine. It gets a new game and the whole position at each turn, so that its choice does not depend on
+    earlier turns. After a failure it is restarted."""
 
     name = ""  # as the program gives it
 
@@ -99,11 +106,11 @@ class EnginePlayer(ABC):
         self._start()
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
-        """An action for each turn; EngineError, with the program ended, where it fails."""
+        """An action for each turn; after a failure the engine is ended and EngineError is raised."""
         return [self._guarded(turn.state) for turn in turns]
 
     def close(self) -> None:
-        """End the program."""
+        """End the engine."""
         if self._process is not None:
             process, self._process = self._process, None
             process.close()
@@ -135,8 +142,8 @@ class EnginePlayer(ABC):
 
     @abstractmethod
     def _greet(self, process: EngineProcess) -> None:
-        """What is said once, when the program has been started."""
+        """Send the initial commands after the engine has started."""
 
     @abstractmethod
     def _ask(self, process: EngineProcess, state: State) -> int:
-        """Tell the position and read the answer."""
+        """Send the position and read the answer."""

@@ -1,4 +1,4 @@
-"""The frame that GTP and its relatives share: one command a line, answers that end with an empty line.
+"""The command format of GTP and related protocols: one command per line, answers that end with an empty line.
 
 A line is ``[id] command arguments…``; what follows ``#`` is a comment. An answer begins with ``=`` or, for a failure,
 ``?``, followed by the id if there was one.
@@ -25,12 +25,12 @@ refusals = log.getChild("refusals")  # why a command was refused, at DEBUG
 
 
 class Failure(Exception):  # noqa: N818 - the protocol's own word
-    """A command that cannot be carried out; its text is the answer."""
+    """A command failed; the message is the answer."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """One line, taken apart."""
+    """A parsed command line."""
 
     id: str
     name: str
@@ -38,21 +38,21 @@ class Command:
 
 
 class Engine(Protocol):
-    """What answers commands."""
+    """Executes commands."""
 
     ended: bool
 
     def execute(self, command: Command) -> str:
-        """The answer; raises Failure or ValueError to refuse."""
+        """The answer to a command; raises Failure or ValueError if it fails."""
         ...
 
     def interrupt(self) -> None:
-        """Called from another thread: answer soon."""
+        """End the current command early; called from another thread."""
         ...
 
 
 def read_command(line: str) -> Command | None:
-    """The command of a line; None where there is none."""
+    """Parse a line; None if it has no command."""
     text = line.partition("#")[0].replace("\t", " ")
     words = "".join(letter for letter in text if letter >= " " and letter != "\x7f").split()
     if not words:
@@ -62,14 +62,14 @@ def read_command(line: str) -> Command | None:
 
 
 def framed(text: str, *, id: str = "", failed: bool = False) -> str:
-    """An answer, ready to be written. Empty lines inside would end it early: they are left out."""
+    """Format an answer. Empty lines, which would end it early, are removed."""
     lines = [line.rstrip() for line in text.splitlines()]
     body = "\n".join(line for number, line in enumerate(lines) if line or number == 0)
     return f"{'?' if failed else '='}{id} {body}\n\n"
 
 
 def answer(engine: Engine, line: str) -> str | None:
-    """What to write in response to a line; None if it asks for nothing. Whatever the line, this does not raise."""
+    """The response to a line; None if it has no command. Never raises."""
     if len(line) > LONGEST:
         return framed(f"a line has at most {LONGEST} characters", failed=True)
     command = read_command(line)
@@ -87,7 +87,7 @@ def answer(engine: Engine, line: str) -> str | None:
 
 
 def lines_of(source: io.RawIOBase) -> Iterator[str]:
-    """Lines of a stream, without their ends; of one that is too long only so much that this can be seen."""
+    """Lines of a stream without line ends; lines that are too long are cut."""
     rest = b""
     while chunk := source.read(CHUNK):
         *whole, rest = (rest + chunk).split(b"\n")
@@ -134,7 +134,7 @@ class Backlog:
 
 
 def serve(engine: Engine, source: io.RawIOBase, write: Callable[[str], object]) -> None:
-    """Answer what comes from ``source`` until it ends, the engine is told to quit, or nobody reads any more.
+    """Execute the commands of ``source`` until it ends, ``quit`` is received, or the output is closed.
 
     Lines are read while a command runs, so that ``# interrupt`` can end it early; not without bound, though.
     """

@@ -1,4 +1,4 @@
-"""A Hex program that speaks HTP, the protocol of HexGui: one command a line, as GTP for Go."""
+"""A Hex engine over HTP, the protocol of HexGui, which is GTP for Hex."""
 
 from __future__ import annotations
 
@@ -27,19 +27,27 @@ SWAPS = ("swap-pieces", "swap-sides", "swap")  # as programs write it
 
 
 class HtpSettings(Settings):
-    """What the program can be told, on the command line and by ``param_mcts`` and ``param_game``; frozen."""
+    """Settings of the engine, for the command line and for ``param_mcts`` and ``param_game``; frozen."""
 
     what = "HTP"
 
-    simulations: int | None = Field(1000, ge=1, description="at most so many per move; None: as time allows")
-    seconds: float | None = Field(None, gt=0, description="at most so long per move; None: as simulations allow")
-    exploration: float | None = Field(
-        None, ge=0, description="weight of exploration, c_puct; None: what suits the evaluator"
+    simulations: int | None = Field(
+        1000, ge=1, description="Maximum number of simulations per move; None: limited by time only."
     )
-    solver: bool = Field(True, description="prove wins and losses where the search can")
-    batch: int = Field(8, ge=1, le=65536, description="leaves evaluated together by a network")
-    seed: int = Field(0, ge=0, description="of all chance: the same position gets the same answer")
-    allow_swap: bool = Field(False, description="whether the second move may be a swap")
+    seconds: float | None = Field(
+        None, gt=0, description="Maximum time per move in seconds; None: limited by simulations only."
+    )
+    exploration: float | None = Field(
+        None, ge=0, description="Exploration constant of PUCT, c_puct; None: the evaluator's own value."
+    )
+    solver: bool = Field(True, description="Propagate proven wins and losses in the search.")
+    batch: int = Field(8, ge=1, le=65536, description="Number of leaves that a network evaluates together.")
+    seed: int = Field(
+        0,
+        ge=0,
+        description=("Seed of the random number generator; with an equal seed, the same position gets the same move."),
+    )
+    allow_swap: bool = Field(False, description="Allow the second move to be a swap.")
 
 
 GAME_PARAMETERS = ("allow_swap",)
@@ -47,7 +55,7 @@ SEARCH_PARAMETERS = ("simulations", "seconds", "exploration", "solver", "batch",
 
 
 class HtpEngine:
-    """The state of the program, and its commands: the methods ``do_…``, which get a command's words."""
+    """The state of the engine, and its commands: the methods ``do_…``, which get a command's arguments."""
 
     def __init__(
         self, size: int = 11, settings: HtpSettings | None = None, network: str | None = None, version: str = ""
@@ -71,9 +79,7 @@ class HtpEngine:
         """The answer to a command."""
         self._interrupted.clear()
         if command.name not in self.commands:
-            raise Failure(
-                f"unknown command: {command.name[:60]}" if command.name else "there is no command after the id"
-            )
+            raise Failure(f"unknown command: {command.name[:60]}" if command.name else "missing command after the id")
         try:
             answer = self.commands[command.name](*command.arguments)
         except TypeError:
@@ -83,7 +89,7 @@ class HtpEngine:
         return answer or ""
 
     def interrupt(self) -> None:
-        """Answer soon, with what was found so far."""
+        """End the current search early; its result so far is the answer."""
         self._interrupted.set()
 
     # --- about the program ---
@@ -107,7 +113,7 @@ class HtpEngine:
         self.ended = True
 
     def do_gogui__interrupt(self) -> None:
-        """Known: the comment ``# interrupt`` ends a search early."""
+        """Announces support for the comment ``# interrupt``, which ends a search early."""
 
     def do_hexgui__analyze_commands(self) -> str:
         shown = [f"{kind}/{label}/{name} %c" for name, (kind, label, _) in ANALYSES.items()]
@@ -185,7 +191,7 @@ class HtpEngine:
         return cell_name(found.view.cell(action_by(found.player, found.result.best_action)), self.stones.size)
 
     def _moves_left(self) -> int:
-        """A guess at how many moves of one player are still to come."""
+        """Estimated number of remaining moves of one player."""
         return max(8, (self.stones.size**2 - len(self.stones.stones)) // 4)
 
     # --- time and parameters ---
@@ -203,7 +209,7 @@ class HtpEngine:
         return None
 
     def do_set_time(self, seconds: str) -> None:
-        """So long for every move."""
+        """Set a fixed time per move."""
         self._set("seconds", seconds)
 
     def do_param_mcts(self, name: str | None = None, value: str | None = None) -> str | None:
@@ -217,14 +223,14 @@ class HtpEngine:
         return shown and f"{shown}\n[string] game_time {self.clock.show(BLACK)}"
 
     def _parameters(self, names: tuple[str, ...], name: str | None, value: str | None) -> str | None:
-        """All of them as HexGui reads them, or one changed."""
+        """List all parameters in HexGui's format, or set one."""
         if name is None:
             given = self.settings.model_dump()
             return "\n" + "\n".join(parameter_line(known, given[known]) for known in names)
         if name not in names:
-            raise Failure(f"unknown parameter: {name[:60]}; there are {', '.join(names)}")
+            raise Failure(f"unknown parameter: {name[:60]}; the parameters are {', '.join(names)}")
         if value is None:
-            raise Failure(f"expected no arguments, or a parameter and its value; {name} has none")
+            raise Failure(f"expected no arguments, or a parameter and its value: {name} has no value")
         self._set(name, value)
         return None
 
@@ -232,7 +238,7 @@ class HtpEngine:
         value: Any = None if text.lower() == "none" else text
         changed = self.settings.replace(**{name: value})
         if changed.simulations is None and changed.seconds is None:
-            raise Failure("simulations and seconds cannot both be without a limit")
+            raise Failure("simulations and seconds cannot both be none: set at least one limit")
         self.settings = changed
 
     # --- searching ---
@@ -253,13 +259,13 @@ class HtpEngine:
     def _analysis_command(self, show: Callable[[Analysis, Stones], str]) -> Callable[..., str]:
         def analyse(colour: str | None = None) -> str:
             if self.stones.winner() is not None:
-                raise Failure("the game is over: there is nothing to analyse")
+                raise Failure("the game is over: a finished position cannot be analysed")
             return show(self._search(self._colour(colour), None), self.stones)
 
         return analyse
 
     def _search(self, colour: int, seconds: float | None) -> Analysis:
-        """Search the position, or remember what was found: commands that show the same search need it once."""
+        """Search the position, or reuse the result: several commands show the same search."""
         limits = [limit for limit in (self.settings.seconds, seconds) if limit is not None]
         asked = (dict(self.stones.stones), self.stones.size, colour, self.settings, seconds)
         if self._latest is not None and self._latest[0] == asked:
@@ -287,38 +293,38 @@ class HtpEngine:
 
 
 def read_colour(word: str) -> int:
-    """black or white, as HTP writes them."""
+    """Parse a colour."""
     for colour, name in enumerate(COLOURS):
         if word.lower() in (name, name[0]):
             return colour
-    raise Failure(f"a colour is black or white, not {word[:20]}")
+    raise Failure(f"expected a colour, black or white, not {word[:20]}")
 
 
 def whole(word: str) -> int:
-    """A whole number from 0 on."""
+    """Parse a whole number of at least 0."""
     if not (word.isascii() and word.isdigit() and len(word) < 10):
         raise Failure(f"expected a whole number, not {word[:20]}")
     return int(word)
 
 
 def number(word: str) -> float:
-    """Seconds: a number from 0 on."""
+    """Parse a number of at least 0."""
     try:
         value = float(word)
     except ValueError:
         value = -1.0
     if not 0 <= value < 1e9:
-        raise Failure(f"expected a number from 0 on, not {word[:20]}")
+        raise Failure(f"expected a number of at least 0, not {word[:20]}")
     return value
 
 
 def parameter_line(name: str, value: Any) -> str:
-    """As HexGui's dialog reads it."""
+    """A parameter in the format of HexGui's dialog."""
     return f"[bool] {name} {int(value)}" if isinstance(value, bool) else f"[string] {name} {value}"
 
 
 def fits(method: Callable[..., Any], arguments: int) -> bool:
-    """Whether the method can be called with so many arguments."""
+    """Whether the method can be called with that many arguments."""
     try:
         inspect.signature(method).bind(*[""] * arguments)
     except TypeError:

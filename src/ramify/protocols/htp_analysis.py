@@ -1,4 +1,4 @@
-"""What a search found, as HexGui shows it: labels on cells, a line of play, a table."""
+"""Search results in HexGui's formats: labels on cells, a line of play, a table."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Analysis:
 
     @property
     def player(self) -> int:
-        """Who that colour is in the searched state."""
+        """The player of that colour in the searched state."""
         return self.result.acting[0]
 
     def expected(self) -> float:
-        """What the colour to move expects, -1 to 1: exactly, where it is proven."""
+        """Value for the colour to move, from -1 to 1; exact if proven."""
         values = self.result.value if self.result.proven is None else self.result.proven
         return float(values[self.player])
 
@@ -54,17 +54,17 @@ class Analysis:
 
 
 def percent(value: float) -> str:
-    """A value from -1 to 1 as the chance to win."""
+    """A value from -1 to 1 as a win probability in percent."""
     return f"{50 * (1 + value):.0f}"
 
 
 def show_visits(found: Analysis, _: Stones) -> str:
-    """Pairs of a cell and its visits; cells without are left out."""
+    """Pairs of a cell and its visits, without unvisited cells."""
     return "\n" + "\n".join(f"{name} {visits}" for name, visits, _, _ in found.moves() if visits)
 
 
 def show_values(found: Analysis, _: Stones) -> str:
-    """Pairs of a cell and the chance to win after it, in percent."""
+    """Pairs of a cell and the win probability after it, in percent."""
     return "\n" + "\n".join(f"{name} {percent(value)}" for name, visits, value, _ in found.moves() if visits)
 
 
@@ -79,7 +79,7 @@ def show_line(found: Analysis, _: Stones) -> str:
 
 
 def show_table(found: Analysis, stones: Stones) -> str:
-    """The best moves with all that is known of them."""
+    """A table of the best moves."""
     stats, rows = found.result.stats, found.moves()
     proof = "" if found.result.proven is None else ", proven"
     lines = [

@@ -1,4 +1,4 @@
-"""Hex programs that speak HTP, as players."""
+"""Hex engines over HTP as players."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ LONGEST = 1 << 18  # characters of an answer
 
 @register_player
 class HtpConfig(EngineConfig):
-    """A Hex program over HTP. Its limits are its own parameters, set by its own commands: there is no common way.
+    """A Hex engine over HTP. HTP has no common commands for limits; use the engine's own commands in ``setup``.
 
-    One that resigns gets the first legal action, since games are played to their end.
+    If the engine resigns, it plays the first legal action, since games are played to their end.
     """
 
     protocol: ClassVar[str] = "HTP"
     plays: ClassVar[str] = "hex"
 
     kind: Literal["htp"] = "htp"
-    setup: list[str] = Field([], description='commands said once, such as "param_mcts simulations 500"')
+    setup: list[str] = Field(
+        [], description='Commands sent to the engine once after it starts, such as "param_mcts simulations 500".'
+    )
 
     def start(self) -> HtpPlayer:
         return HtpPlayer(self)
 
 
 class HtpPlayer(EnginePlayer):
-    """A running Hex program."""
+    """A running Hex engine."""
 
     config: HtpConfig
     takes_swap = False
@@ -79,5 +81,5 @@ class HtpPlayer(EnginePlayer):
                 raise EngineError(f"the engine {self.config.command!r} answers {command!r} without end: {shown!r}")
         text = "\n".join(lines)[1:].strip()
         if lines[0].startswith("?"):
-            raise EngineError(f"the engine {self.config.command!r} refuses {command!r}: {last_words(text)}")
+            raise EngineError(f"the engine {self.config.command!r} rejected {command!r}: {last_words(text)}")
         return text

@@ -21,7 +21,7 @@ STDERR_READS = 16  # chunks of stderr looked through once it has died: what it s
 
 
 class EngineError(RuntimeError):
-    """A program that does not do as its protocol says: it died, hangs, or chose what is not legal."""
+    """An engine violated its protocol: it died, hangs, or chose an illegal action."""
 
 
 def shortened(text: str, most: int) -> str:
@@ -31,7 +31,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def last_words(text: str) -> str:
-    """The last lines of a program's output, as one line of bounded length."""
+    """The last lines of an engine's output, as one line of bounded length."""
     lines = [line for line in (" ".join(line.split()) for line in text.splitlines()) if line]
     said = " / ".join(lines[-LINES_SHOWN:])
     return said if len(said) <= CHARACTERS_SHOWN else f"… {said[-CHARACTERS_SHOWN:]}"

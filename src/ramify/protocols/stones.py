@@ -1,4 +1,4 @@
-"""The board of a Hex program: stones as clients put them there, in any order of colours, and how to search them.
+"""The board of the HTP engine: stones in any order of colours, and their conversion to a searchable state.
 
 Black joins top and bottom, white left and right. In this protocol a swap moves no stone: the players exchange colours,
 so white, whose turn it was, is to move again and the board is as before.
@@ -21,14 +21,14 @@ NEIGHBOURS = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
 
 @dataclass(frozen=True)
 class View:
-    """A position for the search. Where white is a stone ahead of its turn, colours and axes are exchanged: the mirror
-    image, in which black has started, is as good for the player to move."""
+    """A position for the search. If white is a stone ahead, colours and axes are exchanged: the mirror image, in which
+    black moved first, has the same value for the player to move."""
 
     state: State
     mirrored: bool
 
     def cell(self, action: int) -> int:
-        """The cell on the board of an action in the state; the way back is the same."""
+        """The board cell of an action in the state; the same function maps back."""
         size = self.state.game.params["size"]
         return transposed(action, size) if self.mirrored else action
 
@@ -42,7 +42,7 @@ class Stones:
     history: list[tuple[int, int]] = field(default_factory=list)  # colour, cell or SWAP
 
     def play(self, colour: int, cell: int) -> None:
-        """Put a stone; the cell must be empty."""
+        """Place a stone; the cell must be empty."""
         self.stones[cell] = colour
         self.history.append((colour, cell))
 
@@ -51,14 +51,14 @@ class Stones:
         self.history.append((colour, SWAP))
 
     def undo(self) -> None:
-        """Take the last move back."""
+        """Undo the last move."""
         _, cell = self.history.pop()
         if cell != SWAP:
             del self.stones[cell]
 
     @property
     def to_move(self) -> int:
-        """Whose turn it is, if colours have alternated: after a swap that of the colour that swapped."""
+        """The colour to move, assuming that colours alternate; after a swap, the colour that swapped."""
         if not self.history:
             return BLACK
         colour, cell = self.history[-1]
@@ -66,11 +66,11 @@ class Stones:
 
     @property
     def may_swap(self) -> bool:
-        """Whether the second move of the game is due."""
+        """Whether the next move is the second one of the game."""
         return len(self.history) == 1
 
     def winner(self) -> int | None:
-        """The colour that has joined its edges."""
+        """The colour that has connected its edges."""
         return next((colour for colour in (BLACK, WHITE) if self._joined(colour)), None)
 
     def _joined(self, colour: int) -> bool:
@@ -92,13 +92,13 @@ class Stones:
         return divmod(cell, self.size)
 
     def view(self, colour: int) -> View:
-        """The position with this colour to move, for a search; ValueError where colours did not alternate."""
+        """The position with this colour to move, for a search; raises a ValueError if colours did not alternate."""
         counts = [list(self.stones.values()).count(owner) for owner in (BLACK, WHITE)]
         ahead = counts[1 - colour] - counts[colour]
         if ahead not in (0, 1):
             raise ValueError(
-                f"with {counts[0]} black and {counts[1]} white stones it cannot be {COLOURS[colour]}'s turn: "
-                "a search needs colours that alternate"
+                f"it cannot be {COLOURS[colour]}'s turn with {counts[0]} black and {counts[1]} white stones: "
+                "the colours must alternate"
             )
         # Who has as many stones as the other has started, or is to start; black must be that one.
         mirrored = (colour == WHITE) == (ahead == 0)
@@ -111,7 +111,7 @@ class Stones:
         return View(state, mirrored)
 
     def picture(self) -> str:
-        """The board as text, black B and white W, no line of it empty."""
+        """The board as text without empty lines; B is black, W is white."""
         letters = " ".join(chr(97 + column) for column in range(self.size))
         lines = ["    " + letters]
         for row in range(self.size):
@@ -145,7 +145,7 @@ def read_cell(name: str, size: int) -> int | None:
 
 @dataclass(frozen=True)
 class ProtocolView:
-    """A state of ``make("hex", …)``, swap or not, as the protocol tells it to a program.
+    """A state of ``make("hex", …)`` in the convention of the protocol.
 
     In the game a swap mirrors the first stone and leaves the players where they are; in the protocol it leaves the
     stone and exchanges the players' colours. So after one, player 0 is white, and every cell is mirrored.
@@ -157,7 +157,7 @@ class ProtocolView:
 
     @classmethod
     def of(cls, state: Any) -> ProtocolView:
-        """Whether there was a swap, the numbers of stones tell."""
+        """The view of a state; the numbers of stones tell whether there was a swap."""
         fields, params = state.fields, state.game.params
         cells, size = "".join(fields["board"]), params["size"]
         player = "xo".index(fields["to_move"])
@@ -169,12 +169,12 @@ class ProtocolView:
         return cls(stones, player ^ swapped, swapped)
 
     def action(self, cell: int) -> int:
-        """The action of the state for a cell that the program chose."""
+        """The action of the state for a cell chosen by the engine."""
         return transposed(cell, self.stones.size) if self.swapped else cell
 
 
 def order_of_play(cells: str, players: str, last: int | None) -> list[int]:
-    """Stones of the first and the second player in turn, the last one last where it is known."""
+    """Stones of the two players in alternation, ending with the last move if it is known."""
     each = [[cell for cell, found in enumerate(cells) if found == symbol] for symbol in players]
     for own in each:
         own.sort(key=lambda cell: cell == last)

@@ -1,4 +1,4 @@
-"""Chess programs that speak UCI, as players."""
+"""Chess engines over UCI as players."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ from ramify.protocols.process import EngineProcess, shortened
 
 @register_player
 class UciConfig(EngineConfig):
-    """A chess program over UCI, with at least one limit."""
+    """A chess engine over UCI, with at least one limit."""
 
     protocol: ClassVar[str] = "UCI"
     plays: ClassVar[str] = "chess"
     least: ClassVar[Mapping[str, Any]] = {"nodes": 1}
 
     kind: Literal["uci"] = "uci"
-    nodes: int | None = Field(None, ge=1, description="of its search, per move")
-    depth: int | None = Field(None, ge=1, description="of its search")
-    seconds: float | None = Field(None, gt=0, description="per move")
-    options: dict[str, str | int | float | bool] = Field({}, description="of the program, such as Hash or Threads")
+    nodes: int | None = Field(
+        None, ge=1, description="Maximum number of nodes the engine searches per move; None: no limit."
+    )
+    depth: int | None = Field(None, ge=1, description="Search depth of the engine in plies; None: no limit.")
+    seconds: float | None = Field(None, gt=0, description="Time per move in seconds; None: no limit.")
+    options: dict[str, str | int | float | bool] = Field(
+        {}, description="UCI options of the engine, such as Hash or Threads."
+    )
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
         if self.nodes is None and self.depth is None and self.seconds is None:
-            raise ValueError("a limit is needed: nodes, depth or seconds")
+            raise ValueError("set at least one of nodes, depth and seconds")
         return self
 
     def start(self) -> UciPlayer:
@@ -49,7 +53,7 @@ class UciConfig(EngineConfig):
 
 
 class UciPlayer(EnginePlayer):
-    """A running chess program."""
+    """A running chess engine."""
 
     config: UciConfig
 
@@ -89,8 +93,8 @@ class UciPlayer(EnginePlayer):
 
 
 def position(state: Any) -> str:
-    """The command that sets a position up, with the moves since the last one that cannot be taken back: the program
-    must see repetitions."""
+    """The command that sets up a position, with the moves since the last irreversible one, so that the engine can
+    detect repetitions."""
     if not state.fields["history"]:
         return f"position fen {state.fen}"
     board = state.board

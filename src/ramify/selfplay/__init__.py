@@ -1,4 +1,4 @@
-"""Self-play: many games at once, one batch; records of what was played and found."""
+"""Self-play: many parallel games with batched evaluation, and records of the games and their searches."""
 
 from ramify.selfplay.config import PlayConfig
 from ramify.selfplay.journal import recover

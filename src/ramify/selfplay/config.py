@@ -1,4 +1,4 @@
-"""How games are played against oneself: the one place with defaults and ranges."""
+"""Settings of self-play, with defaults and ranges."""
 
 from __future__ import annotations
 
@@ -12,38 +12,69 @@ from ramify.engine.policies import Method
 
 
 class PlayConfig(Settings):
-    """Settings of self-play; frozen. An unknown or impossible setting raises a ``ValueError`` that names it.
+    """Settings of self-play; frozen. An unknown or out-of-range setting raises a ``ValueError`` that names it.
 
-    Simulations are those of the ``SearchConfig`` beside it: ``simulations`` for full searches and, where it has
-    ``fast_simulations``, those for fast ones (playout-cap randomisation).
+    The number of simulations is set in the ``SearchConfig``: ``simulations`` for full searches and, with playout-cap
+    randomisation, ``fast_simulations`` for fast ones.
     """
 
     what = "self-play"
 
     full_share: float = Field(
-        0.25, ge=0, le=1, description="share of full searches where there are fast ones; only these are recorded"
+        0.25,
+        ge=0,
+        le=1,
+        description=(
+            "Probability of a full search where fast_simulations is set; only full searches are recorded for training."
+        ),
     )
-    acting: Method = Field("visits", description="the policy that actions are drawn from")
-    temperature: float = Field(1.0, ge=0, description="of the acting policy at the first move")
-    temperature_end: float = Field(0.0, ge=0, description="what it falls to")
-    temperature_half_life: float = Field(10.0, gt=0, description="moves in which it comes half-way down")
-    opening_moves: int = Field(0, ge=0, le=10_000, description="at most so many random moves before the first search")
-    resign_below: float | None = Field(None, ge=-1, le=1, description="resign when the value stays below; None: never")
-    resign_moves: int = Field(3, ge=1, le=2**31 - 1, description="moves in a row of the same player before it resigns")
-    playthrough: float = Field(0.1, ge=0, le=1, description="share of games in which nobody may resign")
-    reuse: bool = Field(False, description="keep the graph from move to move")
+    acting: Method = Field("visits", description="Policy from which actions are sampled.")
+    temperature: float = Field(1.0, ge=0, description="Temperature of the acting policy at the first move.")
+    temperature_end: float = Field(
+        0.0, ge=0, description="Temperature that the acting policy approaches as the game goes on."
+    )
+    temperature_half_life: float = Field(
+        10.0, gt=0, description="Number of moves in which the temperature falls half-way to temperature_end."
+    )
+    opening_moves: int = Field(
+        0,
+        ge=0,
+        le=10_000,
+        description=(
+            "Maximum number of random moves before the first search; the number is drawn uniformly for each game."
+        ),
+    )
+    resign_below: float | None = Field(
+        None,
+        ge=-1,
+        le=1,
+        description="Value below which a player resigns after resign_moves moves; None: never resign.",
+    )
+    resign_moves: int = Field(
+        3,
+        ge=1,
+        le=2**31 - 1,
+        description=("Number of consecutive moves of a player with a value below resign_below before it resigns."),
+    )
+    playthrough: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="Fraction of games played to the end without resignation, to measure wrong resignations.",
+    )
+    reuse: bool = Field(False, description="Reuse the search graph from move to move.")
     max_moves: int | None = Field(
-        None, ge=1, le=2**31 - 1, description="cut games longer than this; None: play to the end"
+        None, ge=1, le=2**31 - 1, description="Maximum number of moves per game; longer games are cut. None: no limit."
     )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.temperature_end > self.temperature:
-            raise ValueError("temperature_end must not lie above temperature: it only falls")
+            raise ValueError("temperature_end must not be greater than temperature")
         return self
 
     def core(self, search: SearchConfig, *, ask: bool, rollouts: int) -> dict[str, Any]:
-        """The settings as the compiled pool takes them."""
+        """The settings in the form of the compiled pool."""
         return {
             "simulations": search.simulations,
             "fast_simulations": search.fast_simulations or 0,

@@ -1,6 +1,7 @@
-"""Finished games that no shard has yet: a journal that outlives its process, and what becomes of it afterwards.
+"""The journal of finished games that are not in a shard yet, and its recovery after a crash.
 
-One process at a time plays into a folder. Whoever holds the folder knows that all journals in it are of runs that died.
+One process at a time plays into a directory. The holder of the lock knows that all journals in it are left over from
+runs that died.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ import ramify.selfplay.records as records
 from ramify.base.files import InUse, locked, reason
 
 LOCK = ".selfplay.lock"
-WAIT_SECONDS = 10.0  # for another process to let go of the folder, where that is to be expected
-SHORTEST = struct.calcsize(records.GAME)  # a record of no moves
-OLD_SECONDS = 3600.0  # without locks: a file that nobody has touched for so long is nobody's
+WAIT_SECONDS = 10.0  # for another process to release the directory, where that is expected
+SHORTEST = struct.calcsize(records.GAME)  # size of a record without moves
+OLD_SECONDS = 3600.0  # without locks: a file not modified for this long is left over
 
 JOURNAL = re.compile(r"\.journal-(\d+)(-[0-9a-f]+)?")
 NEXT_JOURNAL = re.compile(r"\.next\.journal-(\d+)(-[0-9a-f]+)?")
@@ -36,33 +37,33 @@ _of_this_process: set[str] = set()  # journals that are being written
 
 @contextmanager
 def held(folder: Path, wait: float = 0.0) -> Iterator[bool]:
-    """Keep other processes from playing into a folder, which is made; InUse if one still does after ``wait`` seconds.
+    """Lock a directory (created if missing) for self-play; InUse if another process holds it after ``wait`` seconds.
 
-    Gives whether others are kept out for sure: not so on file systems without locks.
+    Yields whether other processes are excluded: False on file systems without locks.
     """
     with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             sure = stack.enter_context(locked(folder / LOCK, f"playing games into {folder}", wait))
         except OSError as error:
-            raise OSError(f"games cannot be kept in {folder}: {reason(error)}") from None
+            raise OSError(f"cannot use {folder} for self-play games: {reason(error)}") from None
         yield sure
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Say in one sentence that something could not be written."""
+    """Turn an OSError of a write into one sentence that names the directory."""
     try:
         yield
     except OSError as error:
-        raise OSError(f"games cannot be written to {folder}: {reason(error)}") from error
+        raise OSError(f"cannot write games to {folder}: {reason(error)}") from error
 
 
 class Journal:
-    """Finished games that no shard has yet, written down at once: they outlive the process, however it ends.
+    """Finished games that are not in a shard yet, written at once so that they survive the end of the process.
 
-    A file of a JSON header line and of pieces, each with its length and checksum: the header once more, and records.
-    A piece that is damaged costs none of the others.
+    The file consists of a JSON header line and of pieces with length and checksum: the header again, then the records.
+    A damaged piece does not affect the others.
     """
 
     def __init__(self, folder: Path, header: dict[str, Any]) -> None:
@@ -82,7 +83,7 @@ class Journal:
         self._file.flush()
 
     def keep(self, waiting: Iterable[bytes]) -> None:
-        """Forget all games but these: shards have the others. In one go: a crash leaves the old journal or the new."""
+        """Atomically reduce the journal to these games; the others are in shards."""
         following = self._beside.open("wb")
         following.write(self._start)
         self._file, old = following, self._file
@@ -97,7 +98,7 @@ class Journal:
         _of_this_process.difference_update((self.path.name, self._beside.name))
 
     def close(self) -> None:
-        """Close the journal, all of whose games are in shards."""
+        """Close and delete the journal; all of its games are in shards."""
         self.leave()
         for path in (self._beside, self.path):
             path.unlink(missing_ok=True)
@@ -108,14 +109,14 @@ def _piece(data: bytes) -> bytes:
 
 
 def _pieces(data: bytes, path: Path) -> Iterator[bytes]:
-    """The whole pieces of a journal. What is between them is damaged; what comes after them was being written."""
+    """The intact pieces of a journal. Data between them is damaged; data after the last one was being written."""
     at, gap = data.find(b"\n") + 1 if _plain_header(data.partition(b"\n")[0]) is not None else 0, False
     while at + 8 <= len(data):
         size, checksum = struct.unpack_from("<II", data, at)
         piece = data[at + 8 : at + 8 + size] if size <= len(data) - at - 8 else b""
         if (len(piece) >= SHORTEST or piece.startswith(b"{")) and zlib.crc32(piece) == checksum:
             if gap:
-                logger.warning("%s: a damaged part of it is left out", path)
+                logger.warning("%s: skipped a damaged part", path)
             gap = False
             at += 8 + size
             yield piece
@@ -125,7 +126,7 @@ def _pieces(data: bytes, path: Path) -> Iterator[bytes]:
 
 
 def _plain_header(data: bytes) -> dict[str, Any] | None:
-    """The header that these bytes are, if they are one."""
+    """Parse a header; None if the bytes are not one."""
     if not data.startswith(b"{"):
         return None
     with suppress(ValueError, RecursionError):
@@ -135,9 +136,9 @@ def _plain_header(data: bytes) -> dict[str, Any] | None:
 
 
 def recover(folder: str | os.PathLike[str], wait: float = WAIT_SECONDS) -> int:
-    """Make shards of the journals that runs which died have left; returns how many games that saved.
+    """Write the journals left by runs that died to shards; returns the number of games recovered.
 
-    Files that such runs were writing are removed. Where another process goes on playing, all that is its own affair.
+    Temporary files of such runs are removed. Nothing is done while another process plays into the directory.
     """
     folder = Path(folder)
     if not _left_behind(folder):
@@ -146,7 +147,7 @@ def recover(folder: str | os.PathLike[str], wait: float = WAIT_SECONDS) -> int:
         with held(folder, wait) as sure:
             return recover_held(folder, sure)
     except InUse as busy:
-        logger.warning("nothing was recovered: %s", busy)
+        logger.warning("no games were recovered: %s", busy)
         return 0
 
 
@@ -157,7 +158,7 @@ def _left_behind(folder: Path) -> list[Path]:
 
 
 def recover_held(folder: Path, sure: bool) -> int:
-    """As ``recover``, for who holds the folder, for sure or not."""
+    """As ``recover``, for the holder of the directory; ``sure`` is the value yielded by ``held``."""
     saved = 0
     with writing(folder):
         for path in _left_behind(folder):
@@ -173,20 +174,20 @@ def recover_held(folder: Path, sure: bool) -> int:
 
 
 def _read(journal: Path) -> bytes | None:
-    """The bytes of a journal; None for a file that is none, or nothing of which can be read."""
+    """The bytes of a journal; None if the file is not a journal or cannot be read."""
     try:
         data = journal.read_bytes()
     except OSError as error:
-        logger.warning("%s stays as it is: %s", journal, reason(error))
+        logger.warning("%s was not recovered: %s", journal, reason(error))
         return None
     if data and not data.startswith(b"{") and next(_pieces(data, journal), None) is None:
-        logger.warning("%s stays as it is: no journal of games, or all of it is damaged", journal)
+        logger.warning("%s was not recovered: it is not a journal of games, or is damaged completely", journal)
         return None
     return data
 
 
 def _save(folder: Path, journal: Path, data: bytes) -> int:
-    """Write those games of a journal that no shard has; returns how many."""
+    """Write the games of a journal that are not in a shard; returns their number."""
     pieces = list(_pieces(data, journal))
     heads = [piece for piece in pieces if _plain_header(piece) is not None]
     known, waiting = records.numbers_in(folder) if len(pieces) > len(heads) else set(), list[bytes]()
@@ -196,7 +197,7 @@ def _save(folder: Path, journal: Path, data: bytes) -> int:
         try:
             game = records.decode(piece)
         except records.DamagedShard as damage:
-            logger.warning("%s: left out: %s", journal, damage)
+            logger.warning("%s: skipped: %s", journal, damage)
             continue
         if (game.number, game.seed) not in known:
             known.add((game.number, game.seed))
@@ -205,17 +206,17 @@ def _save(folder: Path, journal: Path, data: bytes) -> int:
     header = header or _header_without_checksum(folder, journal, data)
     saved = len(waiting)
     while waiting:
-        chosen = records.lot(waiting, len(waiting))
+        chosen = records.shard_records(waiting, len(waiting))
         records.place_shard(records.next_shard(folder), records.pack_shard(chosen, header))
         waiting = waiting[len(chosen) :]
     return saved
 
 
 def _header_without_checksum(folder: Path, journal: Path, data: bytes) -> dict[str, Any]:
-    """The header in a journal's first line, as far as the shards of the folder, all of one game, do not belie it."""
+    """The header in a journal's first line, or that of the newest shard if the two are of different games."""
     found, newest = _plain_header(data.partition(b"\n")[0]), records.newest_header(folder)
     if found is None:
-        logger.warning("%s: its header cannot be read; that of the newest shard is taken", journal)
+        logger.warning("%s: the header cannot be read; using that of the newest shard", journal)
         found = {}
     if newest is None:
         return found
@@ -224,14 +225,14 @@ def _header_without_checksum(folder: Path, journal: Path, data: bytes) -> dict[s
 
 
 def _in_use(path: Path) -> bool:
-    """Whether a file may be a living process's: what can be told without locks."""
+    """Whether a file may belong to a running process, judged without locks."""
     found = JOURNAL.fullmatch(path.name) or NEXT_JOURNAL.fullmatch(path.name)
     if found is None:
         with suppress(OSError):
             return time.time() - path.stat().st_mtime < OLD_SECONDS
         return True
     process = int(found[1])
-    if process == os.getpid():  # if not of a run that goes on: of an earlier one, or of a process long gone
+    if process == os.getpid():  # of a run in progress, or of an earlier process with the same id
         return path.name in _of_this_process
     try:
         os.kill(process, 0)

@@ -1,4 +1,4 @@
-"""Playing many games at once: gathering positions of one half of the games while the other half is evaluated."""
+"""Parallel self-play: search one half of the games while the positions of the other half are evaluated."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
 
 BUSY = (
-    "these games are being played already: one thread at a time may iterate over them, or look at their counts; only "
-    "stop() may be called from any other"
+    "this SelfPlay is in use by another thread: one thread at a time may iterate over it or read its counts; only "
+    "stop() may be called from other threads"
 )
 
 Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
 
 
 class RawAnswer:
-    """Rows that a device is working on."""
+    """Rows that are being evaluated on a device."""
 
     def __init__(self, handle: Any, batch: Batch, rows: int) -> None:
         self.handle, self.rows, self.started = handle, rows, time.perf_counter()
@@ -52,14 +52,14 @@ class RawAnswer:
 
 
 class SelfPlay:
-    """Games of one evaluator against itself. Iterate over it: every item is a list of records, as bytes, often empty.
+    """Self-play games with one evaluator. Iteration yields lists of finished game records (bytes), often empty.
 
     ``parallel_games`` are played at once and each finished one is replaced, until ``games`` are done (None: until
-    ``stop``): those with the numbers in ``unfinished``, then those from ``first`` on. What a game becomes depends on
-    ``seed`` and its number alone. ``fixed_batches`` pads every batch to one size, for evaluators whose rounding depends
-    on it, such as ONNX Runtime's: then results do not depend on ``parallel_games`` or ``threads`` either. (Torch may
-    round by a row's place in the batch as well.) Ctrl-C raises KeyboardInterrupt out of the iteration; ``take`` then
-    has the games finished meanwhile, and a new iteration goes on.
+    ``stop``). Games are numbered: first those in ``unfinished``, then from ``first`` on. A game depends only on
+    ``seed`` and its number. ``fixed_batches`` pads every batch to one size, for evaluators whose rounding depends on
+    the batch size, such as ONNX Runtime's: then results do not depend on ``parallel_games`` or ``threads`` either.
+    (Torch may also round by a row's place in the batch.) Ctrl-C raises KeyboardInterrupt out of the iteration; ``take``
+    then returns the games finished in the meantime, and a new iteration continues.
     """
 
     @renamed_arguments(places="parallel_games")
@@ -89,20 +89,20 @@ class SelfPlay:
             *(("unfinished", 0, number) for number in unfinished),
         ):
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
-                raise ValueError(f"{name} must be a whole number from {least} on, not {number!r}")
+                raise ValueError(f"{name} must be an integer of at least {least}, not {number!r}")
         self.game = checked_game(game, "self-play")
         self.search = (search if search is not None else SearchConfig()).for_evaluator(evaluator)
         self.play = play if play is not None else PlayConfig()
         self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
-        # The core draws from visits itself; any other policy is asked for here, move by move.
-        self._asks = self.play.acting != "visits" or self.search.solver
+        # The core samples from visits itself; actions of other policies are chosen here, move by move.
+        self._acts_in_python = self.play.acting != "visits" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
-            self.play.core(self.search, ask=self._asks, rollouts=rollouts),
+            self.play.core(self.search, ask=self._acts_in_python, rollouts=rollouts),
             self.seed,
             parallel_games,
             list(unfinished),
@@ -114,7 +114,7 @@ class SelfPlay:
         self._stopping = False
         self._rows = (parallel_games + 1) // 2 * self.search.batch
         if fixed_batches is not None and fixed_batches < self._rows:
-            raise ValueError(f"fixed_batches must be {self._rows} or more for {parallel_games} parallel games")
+            raise ValueError(f"fixed_batches must be at least {self._rows} for {parallel_games} parallel games")
         self._fixed = fixed_batches
         rows = max(self._rows, fixed_batches or 0)
         self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]
@@ -131,11 +131,11 @@ class SelfPlay:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Games, moves, evaluations, simulations, draws, resigned, active games, bytes of graphs."""
+        """Counts of games, moves, evaluations, simulations, draws, resigned and active games, and bytes of graphs."""
         return self._pool.counts
 
     def spent(self) -> dict[str, float]:
-        """Seconds: of the evaluator's work, and of the loop, by what it did."""
+        """Seconds in which the evaluator was busy, and seconds of the loop by activity."""
         return {
             "busy": self.busy,
             "waiting": self.waited,
@@ -145,11 +145,11 @@ class SelfPlay:
         }
 
     def take(self) -> list[bytes]:
-        """Games finished since the iteration last gave some: those of the round in which it was ended from outside."""
+        """Games finished since the iteration last yielded some, for use after it was interrupted."""
         return self._pool.take_finished()
 
     def stop(self) -> None:
-        """Start no more games; those in play are finished. May be called from any thread."""
+        """Start no new games and finish those in progress. May be called from any thread."""
         self._stopping = True
 
     def __iter__(self) -> Iterator[list[bytes]]:
@@ -173,7 +173,7 @@ class SelfPlay:
                     yield self._pool.take_finished()
                     if pending == [None, None] and self._pool.idle:
                         return
-            finally:  # what was finished is the caller's already; what awaits an evaluation is taken back
+            finally:  # finished games were yielded already; leaves in flight are cancelled
                 for future in pending:
                     if isinstance(future, Future) and not future.cancel():
                         future.exception()
@@ -207,7 +207,7 @@ class SelfPlay:
         if self._stopping:
             self._pool.stop()
         rows = self._pool.gather(half, self._arrays[half])
-        while self._asks and (questions := self._pool.questions()):
+        while self._acts_in_python and (questions := self._pool.questions()):
             for place, number, move, temperature in questions:
                 self._answer(place, number, move, temperature)
             if rows:
@@ -251,7 +251,7 @@ class SelfPlay:
 
 
 def _as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[Any, Any]:
-    """Logits and values as the pool reads them: one row per position where one player acts, else one per player."""
+    """Logits and values in the form of the pool: one row per position where one player acts, else one per player."""
     n = len(batch)
     logits, values = np.asarray(answer.logits), np.asarray(answer.values)
     one_each = logits.shape == (n, actions) and values.shape == (n,) and not batch.acting.all(axis=1).any()

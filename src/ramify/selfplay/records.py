@@ -1,9 +1,8 @@
-"""Games on disk: one compact record per game, many in a shard that is whole or not there at all.
+"""Game records on disk: one compact record per game, many records per shard.
 
-A shard is a file: magic, version, a JSON header, the records compressed by zstandard, and a checksum of all that. It is
-written beside its place and moved there, and never over another one, so a run that is killed loses the games in flight
-and nothing else. A damaged shard is never read in part: ``read_shard`` raises ``DamagedShard``; ``read_shards`` and
-``read_folder`` report and skip it.
+A shard is a file: magic, version, a JSON header, the records compressed by zstandard, and a checksum of everything
+before it. Shards are written atomically and never replaced. A damaged shard is never read in part: ``read_shard``
+raises ``DamagedShard``; ``read_shards`` and ``read_folder`` log and skip it.
 """
 
 from __future__ import annotations
@@ -31,12 +30,12 @@ from ramify.games import Game, State
 MAGIC = b"RAMIFYGR"
 VERSION = 1
 SUFFIX = ".games"
-LEVEL = 6  # of compression: a tenth smaller than 3, and still faster than games are played
+LEVEL = 6  # compression level: a tenth smaller than 3, and still faster than games are played
 SIZES = "<IIQQ"  # after the magic: version, bytes of the header, of the packed records, of the records
 DIGEST = 32  # bytes
 GAME = "<QQffHI"  # of a record: number, seed, returns, flags, moves
 
-# A forged shard must not fill the memory. What is written stays far below; a large file may hold much.
+# Limits against forged shards that would fill the memory; real shards stay far below them.
 MOST_WRITTEN = 256 << 20  # bytes of records in one shard, unless a single game has more
 MOST_UNPACKED = 1 << 30  # bytes of records
 MOST_DECODED = 5 << 30  # bytes of games in memory, about
@@ -50,24 +49,24 @@ _PRIOR_BASE = np.uint32(3 << 28)
 
 
 class DamagedShard(ValueError):  # noqa: N818 - it says what is wrong, as IllegalAction does
-    """A shard that is not what was written."""
+    """A shard that is damaged or is not a shard."""
 
 
 @dataclass(frozen=True)
 class FoundBySearch:
-    """What a search found at one move, as in SearchResult. Arrays are over outcomes."""
+    """The recorded search of one move, as in SearchResult. Arrays are indexed by outcome."""
 
     value: NDArray[np.float32]  # [2]
     evaluation: NDArray[np.float32]  # [2]
     outcomes: tuple[NDArray[np.int32], NDArray[np.int32]]
-    priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as searched with
-    scores: tuple[NDArray[np.float32], NDArray[np.float32]]  # what selection would have compared next
+    priors: tuple[NDArray[np.float32], NDArray[np.float32]]  # as used by the search
+    scores: tuple[NDArray[np.float32], NDArray[np.float32]]  # selection scores at the end of the search
     visits: NDArray[np.int64]  # [n0, n1]
     payoffs: NDArray[np.float32]  # [2, n0, n1], nan where unvisited
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None
 
     def root(self, config: SearchConfig) -> Root:
-        """The numbers that policies are made of; ``config`` is the search's, from the shard's header."""
+        """The root statistics from which policies are computed; ``config`` is the search's, from the shard's header."""
         values = []
         for player in (0, 1):
             visits = self.visits.sum(axis=1 - player)
@@ -81,7 +80,7 @@ class FoundBySearch:
 
 @dataclass(frozen=True)
 class Move:
-    """One move of a game: who acted, what they did, and what a full search found."""
+    """One move of a game: the acting players, their actions, and the result of a full search."""
 
     acting: tuple[int, ...]
     actions: tuple[int, ...]
@@ -92,7 +91,7 @@ class Move:
 
 @dataclass(frozen=True)
 class GameRecord:
-    """A whole game. ``number`` and the run's seed decide it."""
+    """A recorded game; determined by ``number`` and the run's seed."""
 
     number: int
     seed: int
@@ -102,7 +101,7 @@ class GameRecord:
     moves: list[Move]
 
     def states(self, game: Game) -> Iterator[State]:
-        """The positions in which the moves were made, and the last one."""
+        """The positions before each move, and the final one."""
         state = game.initial_state(seed=self.seed)
         for move in self.moves:
             yield state.copy()
@@ -111,7 +110,7 @@ class GameRecord:
 
 
 class _Reader:
-    """Numbers from bytes, one after another; what is made of them has ``room`` bytes, about."""
+    """Reads numbers from bytes; the decoded data may take about ``room`` bytes of memory."""
 
     def __init__(self, data: bytes, room: int) -> None:
         self.data, self.at, self.room = data, 0, room
@@ -119,7 +118,7 @@ class _Reader:
     def spend(self, size: int) -> None:
         self.room -= size
         if self.room < 0:
-            raise DamagedShard("more than the memory it may take")
+            raise DamagedShard("the decoded games exceed the memory limit")
 
     def take(self, form: str) -> Any:
         values = struct.unpack_from("<" + form, self.data, self.at)
@@ -133,7 +132,7 @@ class _Reader:
 
 
 def decode(data: bytes) -> GameRecord:
-    """A record as the compiled pool writes it (cpp/search/record.cpp); a DamagedShard if it is none."""
+    """Decode a record as written by the compiled pool (cpp/search/record.cpp); raises DamagedShard if it is invalid."""
     return _decode(_Reader(data, MOST_DECODED))
 
 
@@ -145,9 +144,9 @@ def _decode(reader: _Reader) -> GameRecord:
     except DamagedShard:
         raise
     except (struct.error, ValueError, IndexError, MemoryError):  # too short, or numbers that cannot be
-        raise DamagedShard("a record that is no game") from None
+        raise DamagedShard("a record is not a game") from None
     if reader.at != len(reader.data):
-        raise DamagedShard(f"game {number}: {len(reader.data) - reader.at} bytes too many")
+        raise DamagedShard(f"game {number}: the record has {len(reader.data) - reader.at} extra bytes")
     returns = np.array([first, second], np.float32)
     return GameRecord(number, seed, returns, bool(flags & RESIGNED), bool(flags & CUT), moves)
 
@@ -156,7 +155,7 @@ def _decode_move(reader: _Reader) -> Move:
     flags = reader.take("B")
     acting = tuple(player for player in (0, 1) if flags >> player & 1)
     if not acting:
-        raise DamagedShard("a move of nobody")
+        raise DamagedShard("a record has a move without an acting player")
     reader.spend(256)
     actions = tuple(reader.take("H") for _ in acting)
     found = _decode_search(reader, acting) if flags & RECORDED else None
@@ -205,26 +204,26 @@ def _zstandard() -> Any:
     try:
         import zstandard
     except ImportError:
-        raise ImportError("records are compressed with zstandard: pip install 'ramify[selfplay]'") from None
+        raise ImportError("game records need zstandard: pip install 'ramify[selfplay]'") from None
     return zstandard
 
 
 class Header(dict[str, Any]):
-    """What a shard says of its games; a DamagedShard says so where it lacks what is asked for."""
+    """The header of a shard; a missing entry raises DamagedShard."""
 
     def __init__(self, path: Path, said: dict[str, Any]) -> None:
         super().__init__(said)
         self.path = path
 
     def __missing__(self, name: str) -> Any:
-        raise DamagedShard(f"{self.path}: its header does not have {name!r}")
+        raise DamagedShard(f"{self.path}: the header has no entry {name!r}")
 
 
 HEADER_TYPES = {"games": int, "game": str, "params": dict, "search": dict, "play": dict, "seed": int}
 
 
 def pack_shard(records: Iterable[bytes], header: dict[str, Any]) -> bytes:
-    """The bytes of a shard with these records and what is known of them."""
+    """The bytes of a shard with these records and this header."""
     listed = list(records)
     payload = b"".join(struct.pack("<I", len(record)) + record for record in listed)
     packed: bytes = _zstandard().ZstdCompressor(level=LEVEL).compress(payload)
@@ -234,9 +233,9 @@ def pack_shard(records: Iterable[bytes], header: dict[str, Any]) -> bytes:
 
 
 def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) -> int:
-    """Write records and what is known of them as one shard; returns its size. Atomic: all of it or nothing.
+    """Write records and their header as one shard, atomically; returns its size in bytes.
 
-    A FileExistsError if there is one already: a shard is never replaced.
+    Raises FileExistsError if the file exists: a shard is never replaced.
     """
     data = pack_shard(records, header)
     write_new(path, data)
@@ -244,9 +243,9 @@ def write_shard(path: Path, records: Iterable[bytes], header: dict[str, Any]) ->
 
 
 def place_shard(path: Path, data: bytes) -> Path:
-    """Write a packed shard to its place or, if another one is there by now, to the next that is free.
+    """Write a packed shard to ``path`` or, if another shard is there, to the next free number.
 
-    One that is there already is left as it is, so that this can be done again after any interruption.
+    If the same shard is there already, nothing is written, so this can be repeated after an interruption.
     """
     while True:
         try:
@@ -259,8 +258,8 @@ def place_shard(path: Path, data: bytes) -> Path:
             return path
 
 
-def lot(records: Sequence[bytes], games: int) -> list[bytes]:
-    """The first records, as many as go into one shard of ``games``: one at least."""
+def shard_records(records: Sequence[bytes], games: int) -> list[bytes]:
+    """The first records that go into one shard of at most ``games``, bounded by size; at least one record."""
     total, chosen = 0, list[bytes]()
     for record in records[:games]:
         total += len(record)
@@ -275,12 +274,12 @@ def _digest(body: bytes | memoryview) -> bytes:
 
 
 def read_header(path: Path) -> Header:
-    """What is said of a shard's games, without a look at them; raises DamagedShard unless the shard is whole."""
+    """The header of a shard, without decoding its games; raises DamagedShard if the shard is damaged."""
     return _open_shard(path)[0]
 
 
 def newest_header(folder: Path) -> Header | None:
-    """What the last whole shard of a folder says of itself; None where there is none."""
+    """The header of the last undamaged shard of a directory; None if there is none."""
     for path in reversed(shards(folder)):
         with suppress(DamagedShard, OSError):
             return read_header(path)
@@ -288,7 +287,7 @@ def newest_header(folder: Path) -> Header | None:
 
 
 def read_shard(path: Path) -> tuple[Header, list[GameRecord]]:
-    """Header and games of a shard; raises DamagedShard unless it is exactly what was written."""
+    """Header and games of a shard; raises DamagedShard if the shard is damaged."""
     header, packed, size = _open_shard(path)
     room, games = max(MOST_DECODED, MOST_RATIO * len(packed)), list[GameRecord]()
     try:
@@ -303,7 +302,7 @@ def read_shard(path: Path) -> tuple[Header, list[GameRecord]]:
 
 
 def read_numbers(path: Path) -> list[tuple[int, int]]:
-    """Number and seed of a shard's games, which are not decoded; raises DamagedShard unless the shard is whole."""
+    """Number and seed of a shard's games, without decoding them; raises DamagedShard if the shard is damaged."""
     header, packed, size = _open_shard(path)
     try:
         found = [_number(record) for record in _unpack(packed, size)]
@@ -315,40 +314,40 @@ def read_numbers(path: Path) -> list[tuple[int, int]]:
 
 def _number(record: bytes) -> tuple[int, int]:
     if len(record) < struct.calcsize(GAME):
-        raise DamagedShard("a record that is no game")
+        raise DamagedShard("a record is not a game")
     number, seed = struct.unpack_from("<QQ", record)
     if number >= 1 << 63:
-        raise DamagedShard(f"no game has the number {number}")
+        raise DamagedShard(f"the game number {number} is out of range")
     return number, seed
 
 
 def _check_count(header: Header, count: int) -> None:
     if count != header["games"]:
-        raise DamagedShard(f"{header.path}: {count} games where its header says {header['games']}")
+        raise DamagedShard(f"{header.path}: it has {count} games, but its header says {header['games']}")
 
 
 def _open_shard(path: Path) -> tuple[Header, memoryview, int]:
-    """Header, packed records and size of the records, of a shard whose checksum is right."""
+    """Header, compressed records and uncompressed size of a shard, after verifying its checksum."""
     start = len(MAGIC) + struct.calcsize(SIZES)
     data = _content(path, start)
     if len(data) < start + DIGEST or data[: len(MAGIC)] != MAGIC:
         raise DamagedShard(f"{path}: not a shard of games")
     version, head_size, packed_size, size = struct.unpack_from(SIZES, data, len(MAGIC))
     if version != VERSION:
-        raise DamagedShard(f"{path}: version {version}, but this ramify reads version {VERSION}")
+        raise DamagedShard(f"{path}: format version {version}; this version of ramify reads version {VERSION}")
     if len(data) != start + head_size + packed_size + DIGEST:
-        raise DamagedShard(f"{path}: {len(data)} bytes where {start + head_size + packed_size + DIGEST} were written")
+        raise DamagedShard(f"{path}: {len(data)} bytes instead of {start + head_size + packed_size + DIGEST}")
     if _digest(data[:-DIGEST]) != data[-DIGEST:]:
         raise DamagedShard(f"{path}: the checksum is wrong")
     if size > max(MOST_UNPACKED, MOST_RATIO * packed_size):
-        raise DamagedShard(f"{path}: {packed_size} bytes that claim to hold {size}")
+        raise DamagedShard(f"{path}: implausible size: {packed_size} bytes that would unpack to {size}")
     return _read_head(path, bytes(data[start : start + head_size])), data[start + head_size : -DIGEST], size
 
 
 def _content(path: Path, start: int) -> memoryview:
-    """The bytes of a file; only its first ones if it is not a shard."""
+    """The bytes of a file; only the first few if it is not a shard."""
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe would be waited for
-        raise DamagedShard(f"{path}: not a file")
+        raise DamagedShard(f"{path}: not a regular file")
     try:
         with path.open("rb") as file:
             data = file.read(start)
@@ -357,24 +356,24 @@ def _content(path: Path, start: int) -> memoryview:
                 data = file.read()
             return memoryview(data)
     except MemoryError:
-        raise DamagedShard(f"{path}: larger than the memory") from None
+        raise DamagedShard(f"{path}: too large for the memory") from None
 
 
 def _read_head(path: Path, data: bytes) -> Header:
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
-        raise DamagedShard(f"{path}: its header cannot be read") from None
+        raise DamagedShard(f"{path}: the header is not valid JSON") from None
     if not isinstance(said, dict):
-        raise DamagedShard(f"{path}: its header is no JSON object")
+        raise DamagedShard(f"{path}: the header is not a JSON object")
     for name, kind in HEADER_TYPES.items():
         if name in said and not isinstance(said[name], kind):
-            raise DamagedShard(f"{path}: {name!r} in its header is not of type {kind.__name__}")
+            raise DamagedShard(f"{path}: {name!r} in the header must be of type {kind.__name__}")
     return Header(path, said)
 
 
 def _unpack(packed: memoryview, size: int) -> Iterator[bytes]:
-    """The records, one after another, so that no more is unpacked than is read."""
+    """Decompress the records one by one, so that no more is unpacked than is read."""
     zstandard = _zstandard()
     left = size
     try:
@@ -383,33 +382,33 @@ def _unpack(packed: memoryview, size: int) -> Iterator[bytes]:
                 (length,) = struct.unpack("<I", _read(stream, 4))
                 left -= 4 + length
                 if left < 0:
-                    raise DamagedShard("a record that is longer than all of them")
+                    raise DamagedShard("a record is longer than the shard")
                 yield _read(stream, length)
             if stream.read(1):
-                raise DamagedShard(f"more than the {size} bytes that were written")
+                raise DamagedShard(f"the records are longer than the {size} bytes in the header")
     except (zstandard.ZstdError, MemoryError):
-        raise DamagedShard("its records cannot be unpacked") from None
+        raise DamagedShard("the records cannot be decompressed") from None
 
 
 def _read(stream: Any, size: int) -> bytes:
-    """So many bytes, taken in parts: a forged length must not ask for memory that nothing will fill."""
+    """Read ``size`` bytes in parts, so that a forged length does not allocate memory."""
     parts, left = list[bytes](), size
     while left:
         part = stream.read(min(left, 1 << 20))
         if not part:
-            raise DamagedShard("its records end too early")
+            raise DamagedShard("the records are truncated")
         parts.append(part)
         left -= len(part)
     return b"".join(parts)
 
 
 def shards(folder: str | os.PathLike[str]) -> list[Path]:
-    """The shards of a folder, in the order in which they were written."""
+    """The shards of a directory, in the order in which they were written."""
     return sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if not path.name.startswith("."))
 
 
 def next_shard(folder: Path) -> Path:
-    """Where the next shard goes."""
+    """The path of the next shard."""
     numbers = [int(path.stem) for path in shards(folder) if path.stem.isascii() and path.stem.isdigit()]
     return _numbered(folder, max(numbers, default=-1) + 1)
 
@@ -419,14 +418,14 @@ def _numbered(folder: Path, number: int) -> Path:
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Header, list[GameRecord]]]:
-    """All whole shards of a folder, as ``read_shards`` gives them."""
+    """Header and games of every undamaged shard of a directory, as ``read_shards`` yields them."""
     if not Path(folder).is_dir():
-        raise FileNotFoundError(f"there is no folder {os.fspath(folder)!r} with games")
+        raise FileNotFoundError(f"no such directory of games: {os.fspath(folder)!r}")
     yield from read_shards(shards(folder))
 
 
 def read_shards(paths: Iterable[Path]) -> Iterator[tuple[Header, list[GameRecord]]]:
-    """Those shards that are whole; one that is damaged or unreadable is reported (logger ``ramify``) and skipped."""
+    """Header and games of each shard; a damaged or unreadable one is logged (logger ``ramify``) and skipped."""
     for path in paths:
         try:
             found = read_shard(path)
@@ -437,7 +436,7 @@ def read_shards(paths: Iterable[Path]) -> Iterator[tuple[Header, list[GameRecord
 
 
 def numbers_in(folder: str | os.PathLike[str]) -> set[tuple[int, int]]:
-    """Number and seed of every game in the whole shards of a folder; others are reported, as ``read_shards`` does."""
+    """Number and seed of every game in the undamaged shards of a directory; damaged ones are logged and skipped."""
     found = set[tuple[int, int]]()
     for path in shards(folder):
         try:

@@ -1,4 +1,4 @@
-"""A run of self-play: games into shards, one after another, with a look at how it goes."""
+"""A self-play run: generates games and saves them in shards."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ramify.selfplay.play import SelfPlay
 
 logger = logging.getLogger("ramify")
 
-PROGRESS_SECONDS = 0.2  # between two calls of progress
-SHARD_SECONDS = 60.0  # that a finished game waits for its shard at most
-LEAVING_SECONDS = 120.0  # given to the player of a killed trainer, which notices when it next reports to it
+PROGRESS_SECONDS = 0.2  # seconds between two calls of progress
+SHARD_SECONDS = 60.0  # maximum time until a finished game is in a shard
+LEAVING_SECONDS = 120.0  # time for the self-play process of a killed trainer to notice and end
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, and how fast."""
+    """Progress and speed of a run."""
 
     games: int
     moves: int
@@ -35,9 +35,9 @@ class Progress:
     seconds: float
     active: int
     mean_batch: float
-    busy: float  # share of the time in which the evaluator worked
+    busy: float  # fraction of the time in which the evaluator was busy
     mean_length: float
-    draws: float  # share of the games
+    draws: float  # fraction of the games
     cache_hits: float | None
     shards: int
     bytes: int
@@ -57,7 +57,7 @@ class Progress:
 
 
 def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
-    """What a run looks like now."""
+    """The current progress of a run."""
     counts, seconds = play.counts, time.perf_counter() - play.started
     return Progress(
         games=counts["games"],
@@ -84,13 +84,13 @@ def run(
     network: str | Callable[[], str] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Play until the games are done, and write them to ``folder`` in shards of ``games_per_shard``.
+    """Generate self-play games and save them to ``folder`` in shards of ``games_per_shard``.
 
-    A shard is also written when ``shard_seconds`` have passed, when anything goes wrong, and on Ctrl-C. Until then
-    finished games are in a journal beside the shards, which the next run on the folder (or ``recover``) makes a shard
-    of: whatever ends a run, finished games are not lost. Shards are numbered on from those already there.
-    ``network`` is written into their headers: a name, or what gives it when a shard is written. A folder has games of
-    one game with one set of parameters: others are refused. So is a folder that another process plays into.
+    A shard is also written after ``shard_seconds``, after an error, and on Ctrl-C. Until then finished games are in a
+    journal in the same directory; if the process is killed, the next run (or ``recover``) writes them to a shard, so
+    finished games are never lost. New shards are numbered after existing ones. ``network`` is the name of the network
+    in their headers, or a function that returns it when a shard is written. Raises a ValueError if ``folder`` has games
+    of another game or with other parameters, and InUse if another process plays into it.
     """
     folder = Path(folder)
     with held(folder, WAIT_SECONDS) as sure:
@@ -100,7 +100,7 @@ def run(
 
 
 class Shards:
-    """Where the games of a run go: a journal as soon as they are finished, shards a little later."""
+    """Saves the games of a run: to a journal as soon as they are finished, and to shards a little later."""
 
     def __init__(
         self, play: SelfPlay, folder: Path, games_per_shard: int = 256, network: str | Callable[[], str] | None = None
@@ -109,13 +109,13 @@ class Shards:
         self.header = header_of(play)
         self.waiting: list[bytes] = []
         self.count, self.size = len(records.shards(folder)), 0
-        self.written = time.perf_counter()  # when the last shard was
+        self.written = time.perf_counter()  # time of the last shard
         self._job: tuple[Path, bytes, list[bytes]] | None = None
         with writing(folder):
             self._journal = Journal(folder, {**self.header, "network": network if isinstance(network, str) else None})
 
     def add(self, finished: list[bytes], seconds: float) -> None:
-        """Take games, and write shards that are full or due."""
+        """Add games, and write shards that are full or due."""
         self.waiting.extend(finished)
         with writing(self.folder):
             self._journal.add(finished)
@@ -127,12 +127,12 @@ class Shards:
                 self._journal.keep(self.waiting)
 
     def close(self) -> None:
-        """Write all games that are left; they stay in the journal if that fails."""
+        """Write all remaining games to shards; they stay in the journal if that fails."""
         finished = self.play.take()
         self.waiting.extend(finished)
         try:
             with writing(self.folder):
-                with suppress(OSError):  # of a full disk: a shard is smaller
+                with suppress(OSError):  # on a full disk a shard, which is smaller, may still fit
                     self._journal.add(finished)
                 while self.waiting:
                     self._write()
@@ -142,9 +142,9 @@ class Shards:
         self._journal.close()
 
     def _write(self) -> None:
-        # Ctrl-C may come at any moment, even just after the shard is there: doing this again changes nothing then.
+        # Ctrl-C may come at any moment, even just after the shard is written; repeating this then changes nothing.
         if self._job is None:
-            chosen = records.lot(self.waiting, self.games)
+            chosen = records.shard_records(self.waiting, self.games)
             name = self.network() if callable(self.network) else self.network
             data = records.pack_shard(chosen, {**self.header, "network": name})
             self._job = (records.next_shard(self.folder), data, chosen)
@@ -161,7 +161,7 @@ class Shards:
 def run_held(
     shards: Shards, progress: Callable[[Progress], None] | None = None, shard_seconds: float = SHARD_SECONDS
 ) -> Progress:
-    """As ``run``, for who holds the folder."""
+    """As ``run``, for the holder of the directory."""
     play, shown = shards.play, time.perf_counter()
     try:
         for finished in play:
@@ -175,7 +175,7 @@ def run_held(
 
 
 def header_of(play: SelfPlay) -> dict[str, Any]:
-    """What shards of these games say of themselves, less their network."""
+    """The header of the shards of these games, without the network."""
     return {
         "game": play.game.name,
         "params": json.loads(json.dumps(play.game.params, default=str)),  # a Python game may have any
@@ -186,22 +186,22 @@ def header_of(play: SelfPlay) -> dict[str, Any]:
 
 
 def refuse_other_game(folder: Path, game: Game) -> None:
-    """Raise a ValueError if the folder has games of another game, or of the same with other parameters.
+    """Raise a ValueError if the directory has games of another game, or of the same game with other parameters.
 
-    A parameter that is no plain data, as a game written in Python may have, is not compared: its text may be another
-    one in every process.
+    A parameter that cannot be written as JSON, as a game written in Python may have, is not compared: its text may
+    differ between processes.
     """
     before = records.newest_header(folder)
     if before is None or "game" not in before:
         return
     if before["game"] != game.name:
-        raise ValueError(f"{folder} has games of {before['game']}, not of {game.name}: give another folder")
+        raise ValueError(f"{folder} has games of {before['game']}, not of {game.name}: use another directory")
     old, new = before["params"], dict(game.params)
     for name in [name for name, value in new.items() if not _plain(value)]:
         old, new = ({key: value for key, value in part.items() if key != name} for part in (old, new))
-    changes = _told(differences("", old, json.loads(json.dumps(new))))
+    changes = _describe(differences("", old, json.loads(json.dumps(new))))
     if changes:
-        raise ValueError(f"{folder} has games of {game.name} with other parameters ({changes}): give another folder")
+        raise ValueError(f"{folder} has games of {game.name} with other parameters ({changes}): use another directory")
 
 
 def _plain(value: Any) -> bool:
@@ -213,9 +213,9 @@ def _plain(value: Any) -> bool:
 
 
 def warn_of_other_settings(folder: Path, play: SelfPlay) -> None:
-    """Say (logger ``ramify``) how these games will differ from the last ones of the folder.
+    """Log (logger ``ramify``) how the settings of these games differ from the newest ones of the directory.
 
-    The network is no difference: it changes all the time in training, and every shard names its own.
+    The network is not compared: it changes during training, and every shard names its own.
     """
     header, before = header_of(play), records.newest_header(folder)
     if before is None:
@@ -226,15 +226,15 @@ def warn_of_other_settings(folder: Path, play: SelfPlay) -> None:
         for difference in differences(part, before.get(part), json.loads(json.dumps(header[part])))
     ]
     if changes:
-        logger.warning("%s: games with other settings are there already: %s", folder, _told(changes))
+        logger.warning("%s already has games with other settings: %s", folder, _describe(changes))
 
 
-def _told(changes: Iterable[tuple[str, Any, Any]]) -> str:
+def _describe(changes: Iterable[tuple[str, Any, Any]]) -> str:
     return "; ".join(f"{name} {old!r}, now {new!r}" for name, old, new in changes)
 
 
 def differences(name: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Where two pieces of plain data differ, by name."""
+    """(name, old, new) of every entry in which two pieces of plain data differ."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
         if old != new:
             yield name, old, new
@@ -244,7 +244,7 @@ def differences(name: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]
 
 
 def first_game(folder: Path) -> int:
-    """The first number above those of all games in the folder, which another process may be about to leave."""
+    """The first game number above all those in the directory, once another process has released it."""
     if not folder.exists():
         return 0
     with held(folder, LEAVING_SECONDS) as sure:
@@ -253,10 +253,10 @@ def first_game(folder: Path) -> int:
 
 
 def games_to_play(folder: Path, count: int) -> tuple[list[int], int]:
-    """Numbers of games that earlier runs have not finished, ``count`` at most, and the first that none has begun.
+    """Numbers of games that earlier runs did not finish, at most ``count``, and the first number not started.
 
-    Games that take long are those that are in play when a run is ended. Were their numbers passed over, what is kept
-    would have too many short games; so they are played before others.
+    Long games are more likely to be in progress when a run ends. Skipping their numbers would bias the recorded games
+    towards short ones, so they are played first.
     """
     there = {number for number, _ in records.numbers_in(folder)}
     first = max(there, default=-1) + 1

@@ -1,4 +1,4 @@
-"""The store: games, players, training runs, metrics and checkpoints in one SQLite file. Needs ``ramify[arena]``."""
+"""The store: arena games, players, training runs, metrics and checkpoints in one SQLite file (``ramify[arena]``)."""
 
 from importlib.util import find_spec as _find
 

@@ -1,7 +1,7 @@
-"""Games that a store could not take: kept in memory and in a file, until it can.
+"""Finished games that could not be written to a store yet: kept in memory and in a file until they can.
 
-The file lies beside the store, or where that cannot be written in the folder for temporary files. A store that is
-opened takes in what lies beside it, except of processes that are still running: these do it themselves.
+The file is in the directory of the store or, if that is not writable, in the directory for temporary files. Opening a
+store imports such files next to it, except those of processes that are still running, which write them themselves.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Record = dict[str, Any]  # {"players": rows, "game": row}
 
 
 class Aside:
-    """What one process has put aside."""
+    """Unsaved games of one process."""
 
     def __init__(self, store: Path) -> None:
         self.records: list[Record] = []
@@ -31,7 +31,7 @@ class Aside:
         self._name = f"{store.name}.unsaved-{os.getpid()}-{next(_numbers)}.jsonl"
 
     def add(self, record: Record) -> None:
-        """Keep a game. If no place takes the file it stays in memory, and the next one tries again."""
+        """Keep a game. If no file can be written, it stays in memory until the next call."""
         self.records.append(record)
         text = "".join(json.dumps(one) + "\n" for one in self.records[self._written :])
         for place in [self.file.parent] if self.file is not None else self._places:
@@ -41,7 +41,7 @@ class Aside:
                 return
 
     def clear(self) -> None:
-        """The store has them."""
+        """Delete the games, which are in the store now."""
         self.records, self._written = [], 0
         if self.file is not None:
             self.file.unlink(missing_ok=True)
@@ -49,7 +49,7 @@ class Aside:
 
 
 def append(path: Path, text: str) -> None:
-    """Add lines to a file: all of them, or none."""
+    """Append lines to a file: all of them, or none."""
     size = path.stat().st_size if path.exists() else 0
     try:
         with path.open("a", encoding="utf-8") as file:
@@ -63,7 +63,7 @@ def append(path: Path, text: str) -> None:
 
 
 def take_in(store: Path, write: Callable[[list[Record]], None]) -> None:
-    """Hand what earlier processes have left beside a store over to ``write``; then their files go."""
+    """Pass unsaved games of earlier processes to ``write``, then delete their files."""
     for path in left_beside(store):
         records = list(read_records(path))
         write(records)
@@ -71,7 +71,7 @@ def take_in(store: Path, write: Callable[[list[Record]], None]) -> None:
 
 
 def left_beside(store: Path) -> list[Path]:
-    """Files of processes that have ended."""
+    """Unsaved files of processes that have ended."""
     found = []
     for name in sorted(glob.glob(f"{glob.escape(str(store))}.unsaved-*.jsonl")):  # noqa: PTH207 - it cannot escape
         process = name.rpartition(".unsaved-")[2].partition("-")[0]

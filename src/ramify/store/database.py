@@ -1,4 +1,4 @@
-"""The file behind a store: opened by any number of processes, brought up to date when it is old."""
+"""The database file of a store: shared by any number of processes, and upgraded if it is old."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BUSY_SECONDS = 60.0  # how long a process waits for the others' writing
 
 
 class Database:
-    """Sessions on one file. Writers wait for each other; readers wait for nobody (SQLite's WAL)."""
+    """Sessions on one file. Writers wait for each other; readers never wait (SQLite's WAL mode)."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if self.path.is_dir():
-            raise StoreError(f"{self.path} is a folder, not a store")
+            raise StoreError(f"{self.path} is a directory, not a store: give the path of a file")
         with explained(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
         self.engine = make_engine(self.path)
@@ -38,13 +38,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
-        """A session that sees the file as it is now. What goes wrong with the file is a StoreError."""
+        """A session that reads the current file. Errors of the file are raised as StoreError."""
         with explained(self.path, reading=True), Session(self.engine) as session:
             yield session
 
     @contextmanager
     def writing(self, wait: float | None = None) -> Iterator[Session]:
-        """A session whose changes are there together, or not at all. It waits so many seconds for other writers."""
+        """A session with one transaction. It waits at most ``seconds`` for other writers."""
         seconds = BUSY_SECONDS if wait is None else wait
         options = {"ramify_begin": "BEGIN IMMEDIATE", "ramify_wait": seconds}
         with explained(self.path), Session(self.engine.execution_options(**options)) as session, session.begin():
@@ -76,7 +76,7 @@ def make_engine(path: Path) -> Engine:
 
 
 def upgrade(engine: Engine, path: Path) -> None:
-    """Bring the tables to this version's. Of several processes that try, one does it."""
+    """Upgrade the tables to this version. If several processes try at once, one of them does it."""
     with engine.connect() as connection:
         if version(connection, path) == HEAD:
             return
@@ -89,7 +89,7 @@ def upgrade(engine: Engine, path: Path) -> None:
 
 
 def use_wal(engine: Engine) -> None:
-    """Let readers and a writer work at the same time; the file remembers it."""
+    """Enable WAL mode, in which readers do not block a writer; the setting is stored in the file."""
     connection = engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA journal_mode = WAL")
@@ -98,7 +98,7 @@ def use_wal(engine: Engine) -> None:
 
 
 def version(connection: Connection, path: Path) -> str | None:
-    """Which migration the file has; None for an empty file. A StoreError if it is of something else, or incomplete."""
+    """The migration version of the file; None if it is empty. Raises StoreError if it is not a complete store."""
     tables = inspect(connection).get_table_names()
     found: str | None = None
     if "alembic_version" in tables:
@@ -106,15 +106,15 @@ def version(connection: Connection, path: Path) -> str | None:
     missing = set(Base.metadata.tables) - set(tables)
     if (tables and "alembic_version" not in tables) or (found is not None and missing >= set(Base.metadata.tables)):
         raise StoreError(
-            f"{path} is a database of something else, with the tables {', '.join(tables)}; choose another file"
+            f"{path} is a database of another program, with the tables {', '.join(tables)}; choose another file"
         )
     if found == HEAD and missing:
-        raise StoreError(f"{path} is damaged: it has no table {', '.join(sorted(missing))}; {COPY}")
+        raise StoreError(f"{path} is damaged: it lacks the tables {', '.join(sorted(missing))}; {COPY}")
     return found
 
 
 def migrate(connection: Connection, found: str | None, path: Path) -> None:
-    """Run the migrations that the file does not have."""
+    """Run the missing migrations."""
     from alembic import command
     from alembic.script import ScriptDirectory
 
@@ -123,14 +123,14 @@ def migrate(connection: Connection, found: str | None, path: Path) -> None:
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if found is not None and found not in known:
         raise StoreError(
-            f"{path} was written by a newer version of ramify (its tables are version {found}, this one knows {HEAD}); "
+            f"{path} was written by a newer version of ramify (table version {found}; this version supports {HEAD}); "
             "update ramify, or use another store"
         )
     command.upgrade(config, "head")
 
 
 def migrations_config() -> Any:
-    """Alembic's settings: where the migrations are."""
+    """Alembic's configuration, with the location of the migrations."""
     from alembic.config import Config
 
     config = Config()

@@ -1,4 +1,4 @@
-"""The arena's games in the store."""
+"""Arena games in the store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY = 500  # keys in one question: SQLite takes no more than so many thousand
 
 @dataclass(frozen=True)
 class StoredPlayer:
-    """A player that the store has met."""
+    """A player with games in the store."""
 
     identity: str
     kind: str
@@ -39,8 +39,8 @@ class StoredPlayer:
 class StoredResults:
     """The arena's ``Results`` on a store.
 
-    ``replay``: only games that were added here are found, and they replace those of the store, except that a forfeit
-    never replaces a game that was played to its end. ``forfeits``: these are found, too.
+    ``replay``: only games added to this object are found, and they replace those of the store, except that a forfeit
+    never replaces a game that was played to its end. ``forfeits``: forfeited games are found, too.
     """
 
     def __init__(self, database: Database, *, replay: bool = False, forfeits: bool = False) -> None:
@@ -78,8 +78,8 @@ class StoredResults:
             self._met.update((row["identity"], row) for row in rows)
 
     def add(self, played: Played) -> None:
-        """Keep a game. If the file cannot be written for a while, it is put aside and the next ones try again: a match
-        goes on, and no finished game is lost."""
+        """Store a game. If the file cannot be written, the game is kept aside and written later: the match continues,
+        and no finished game is lost."""
         players = [self._met[identity] for identity in set(played.fixture.players) if identity in self._met]
         record: Record = {"players": players, "game": values_of(played)}
         self._added.add(played.key)
@@ -93,7 +93,7 @@ class StoredResults:
         return self._aside.clear()
 
     def finish(self) -> str | None:
-        """Try once more to keep what was put aside. What is to be said if that fails: where the games are, and why."""
+        """Try again to write games kept aside. Returns a message with their location and the reason if that fails."""
         if not self._aside.records:
             return None
         try:
@@ -101,14 +101,14 @@ class StoredResults:
             self._aside.clear()
         except StoreError as error:
             number, file = len(self._aside.records), self._aside.file
-            self._aside = Aside(self._database.path)  # from here on they are for whoever reads the sentence
+            self._aside = Aside(self._database.path)  # the message says where they are
             if file is None:
-                return f"{number} finished games are lost, since no file could be written: {error}"
-            return f"{number} finished games are in {file}, and a store beside that file takes them in: {error}"
+                return f"{number} finished games are lost, because no file could be written: {error}"
+            return f"{number} finished games are in {file} and will be imported by a store next to it: {error}"
         return None
 
     def _write(self, records: list[Record], patience: float) -> None:
-        """Write games; where that fails, again and again for so many seconds."""
+        """Write games; retries for ``patience`` seconds."""
         end = time.monotonic() + patience
         while True:
             try:
@@ -122,7 +122,7 @@ class StoredResults:
 
 
 def write_records(session: Session, records: list[Record], *, replay: bool = False) -> None:
-    """Games, with their players where these are not known."""
+    """Write games, and their players if these are not known."""
     players = [row for record in records for row in record["players"]]
     if players:
         session.execute(insert(PlayerRow).on_conflict_do_nothing(), players)
@@ -131,7 +131,7 @@ def write_records(session: Session, records: list[Record], *, replay: bool = Fal
 
 
 def insert_game(*, replay: bool) -> Insert:
-    """The order that adds a game. One that is there gives way if it was forfeited, and to any replayed to its end."""
+    """The statement that inserts a game. It replaces a forfeited game and, with ``replay``, any game."""
     order = insert(GameRow)
     news = {column.name: order.excluded[column.name] for column in GameRow.__table__.columns if column.name != "id"}
     gives_way = GameRow.reason == "forfeit"
@@ -141,7 +141,7 @@ def insert_game(*, replay: bool) -> Insert:
 
 
 def stored_players(database: Database) -> dict[str, StoredPlayer]:
-    """Every player met, by identity."""
+    """All players, by identity."""
     with database.reading() as session:
         rows = session.scalars(select(PlayerRow).order_by(PlayerRow.added, PlayerRow.identity))
         players = [StoredPlayer(row.identity, row.kind, row.label, row.content, row.versions) for row in rows]
@@ -151,7 +151,7 @@ def stored_players(database: Database) -> dict[str, StoredPlayer]:
 def stored_games(
     database: Database, game: str | None, params: Mapping[str, Any] | None, forfeits: bool
 ) -> list[Played]:
-    """Games in the order in which they came; of one game, with these parameters, with forfeits, where wanted."""
+    """Games in order of insertion, optionally of one game, with these parameters, and with forfeits."""
     asked = select(GameRow).order_by(GameRow.id)
     if not forfeits:
         asked = asked.where(GameRow.reason != "forfeit")
@@ -164,7 +164,7 @@ def stored_games(
 
 
 def text_of(params: Mapping[str, Any]) -> str:
-    """Parameters as a text: equal ones as equal texts."""
+    """Parameters as canonical JSON."""
     return json.dumps(params, sort_keys=True)
 
 
@@ -209,7 +209,7 @@ def played_of(row: GameRow) -> Played:
 
 
 def stored_kinds(database: Database) -> list[tuple[str, dict[str, Any], int]]:
-    """Games, parameters, and how many there are without forfeits."""
+    """Games, parameters, and the number of games without forfeits."""
     asked = select(GameRow.game, GameRow.params, func.count()).where(GameRow.reason != "forfeit")
     asked = asked.group_by(GameRow.game, GameRow.params)
     with database.reading() as session:

@@ -1,4 +1,4 @@
-"""Training runs in the store: what they were told, their metrics and the networks they left."""
+"""Training runs in the store: settings, metrics and checkpoints."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number at a step of a run."""
+    """The value of a metric at a step of a run."""
 
     step: int
     name: str
@@ -45,7 +45,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A network that a run has left."""
+    """A checkpoint of a run."""
 
     iteration: int
     path: str
@@ -54,14 +54,14 @@ class Checkpoint:
 
 
 class Runs:
-    """What ``Store`` offers for training runs. A run is named by its name or the number it got."""
+    """The methods of ``Store`` for training runs. A run is given by its name or its number."""
 
     _database: Database
 
     def start_run(
         self, name: str, config: Mapping[str, Any], commit: str | None = None, *, resume: bool = False
     ) -> int:
-        """Note that a run begins; its number. A name is used once, unless the run goes on (``resume``)."""
+        """Record the start of a run; returns its number. A name can be used once, unless ``resume`` is given."""
         plain = json.loads(json.dumps(config))  # raises a TypeError for what cannot be kept
         try:
             with self._database.writing() as session:
@@ -72,16 +72,16 @@ class Runs:
                 session.flush()
                 return row.id
         except IntegrityError:
-            raise ValueError(f"there is a run {name!r} already; choose another name, or resume it") from None
+            raise ValueError(f"a run named {name!r} already exists: choose another name, or resume it") from None
 
     def finish_run(self, run: int | str, status: Status = "finished") -> None:
-        """Note how a run has ended."""
+        """Record the end of a run."""
         with self._database.writing() as session:
             found = run_id(session, run)
             session.execute(update(RunRow).where(RunRow.id == found).values(status=status, finished=now()))
 
     def runs(self) -> list[Run]:
-        """All runs, in the order in which they began."""
+        """All runs, in order of their start."""
         with self._database.reading() as session:
             return [run_of(row) for row in session.scalars(select(RunRow).order_by(RunRow.id))]
 
@@ -91,7 +91,7 @@ class Runs:
             return run_of(session.get_one(RunRow, run_id(session, run)))
 
     def add_metrics(self, run: int | str, step: int, values: Mapping[str, float]) -> None:
-        """Keep numbers of a step. Those there already are replaced: a resumed run writes its last steps again."""
+        """Store metrics of a step. Existing values are replaced: a resumed run writes its last steps again."""
         with self._database.writing() as session:
             found = run_id(session, run)
             rows = [
@@ -106,7 +106,7 @@ class Runs:
                 )
 
     def metrics(self, run: int | str, name: str | None = None) -> list[Metric]:
-        """A run's numbers by step, all of them or those of one name."""
+        """The metrics of a run by step, all of them or those of one name."""
         with self._database.reading() as session:
             asked = select(MetricRow).where(MetricRow.run == run_id(session, run))
             if name is not None:
@@ -115,7 +115,7 @@ class Runs:
             return [Metric(row.step, row.name, math.nan if row.value is None else row.value) for row in rows]
 
     def add_checkpoint(self, run: int | str, iteration: int, path: str | os.PathLike[str], network_id: str) -> None:
-        """Note a network. One of the same iteration is replaced."""
+        """Record a checkpoint. One of the same iteration is replaced."""
         values = {"iteration": iteration, "path": os.fspath(path), "network_id": network_id, "created": now()}
         with self._database.writing() as session:
             row = {"run": run_id(session, run), **values}
@@ -123,7 +123,7 @@ class Runs:
             session.execute(order, [row])
 
     def checkpoints(self, run: int | str) -> list[Checkpoint]:
-        """A run's networks, the oldest first."""
+        """The checkpoints of a run, oldest first."""
         with self._database.reading() as session:
             asked = select(CheckpointRow).where(CheckpointRow.run == run_id(session, run))
             rows = session.scalars(asked.order_by(CheckpointRow.iteration))
@@ -131,12 +131,12 @@ class Runs:
 
 
 def run_id(session: Session, run: int | str) -> int:
-    """The number of a run; a KeyError if there is none."""
+    """The number of a run; raises a KeyError if there is no such run."""
     wanted = RunRow.name == run if isinstance(run, str) else RunRow.id == run
     found = session.scalar(select(RunRow.id).where(wanted))
     if found is None:
         names = session.scalars(select(RunRow.name).order_by(RunRow.id.desc()).limit(10))
-        raise KeyError(f"there is no run {run!r}; there are {', '.join(names) or 'none'}")
+        raise KeyError(f"no run {run!r}; the runs are {', '.join(names) or 'none'}")
     return found
 
 

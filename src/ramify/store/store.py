@@ -1,4 +1,4 @@
-"""The store's front door."""
+"""The class ``Store``."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from ramify.store.runs import Runs
 
 
 class Store(Runs):
-    """One SQLite file that keeps games, players, runs, metrics and checkpoints. Any number of processes may use it.
+    """An SQLite file with games, players, runs, metrics and checkpoints. Any number of processes may share it.
 
-    A file that is not there is made; one of an older version is brought up to date; one of a newer version, or of
-    something else, raises a ``StoreError``.
+    A missing file is created and one of an older version is upgraded. A file of a newer version, or one that is not a
+    store, raises a ``StoreError``.
     """
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT) -> None:
@@ -44,38 +44,38 @@ class Store(Runs):
             write_records(session, records)
 
     def results(self, *, replay: bool = False, forfeits: bool = False) -> StoredResults:
-        """The place for an arena's games: ``match(…, results=store.results())`` plays only what is missing.
+        """Storage for arena games: ``match(…, results=store.results())`` plays only the missing games.
 
         Games are found by the identities of their players, which include the versions of their code. ``replay`` plays
-        everything again and replaces what is there. Games that a player has forfeited (by an error, too long a
-        silence, an illegal action) are played again, unless ``forfeits``.
+        all games again and replaces the stored ones. Games that a player forfeited (by an error, a timeout or an
+        illegal action) are played again unless ``forfeits`` is set.
         """
         results = StoredResults(self._database, replay=replay, forfeits=forfeits)
         self._results.append(results)
         return results
 
     def players(self) -> dict[str, StoredPlayer]:
-        """Every player whose games are here, by identity."""
+        """All players with stored games, by identity."""
         return stored_players(self._database)
 
     def games(
         self, game: str | None = None, params: Mapping[str, Any] | None = None, *, forfeits: bool = False
     ) -> list[Played]:
-        """Games in the order in which they came; of one game, and with exactly these parameters, where given. Those
-        that a player has forfeited are among them only if ``forfeits``."""
+        """Games in order of insertion, optionally of one game and with exactly these parameters. Forfeited games are
+        included only with ``forfeits``."""
         return stored_games(self._database, game, params, forfeits)
 
     def kinds_of_games(self) -> list[tuple[str, dict[str, Any], int]]:
-        """Games, their parameters, and how many there are; forfeits are not counted."""
+        """Games, their parameters, and the number of stored games without forfeits."""
         return stored_kinds(self._database)
 
     def finish(self) -> list[str]:
-        """Write games that were put aside while the file could not be written; a sentence for those that still cannot:
-        which file they are in, and why."""
+        """Write games that were kept aside while the file could not be written. Returns a message for each set of games
+        that still cannot be written, with their location and the reason."""
         return [said for results in self._results if (said := results.finish()) is not None]
 
     def close(self) -> None:
-        """Let go of the file. A StoreError says where finished games are that it could not take."""
+        """Close the file. Raises a StoreError with the location of finished games that could not be written."""
         unsaved, self._results = self.finish(), []
         self._database.close()
         if unsaved:

@@ -1,4 +1,4 @@
-"""The tables. ``migrations/`` brings older files up to them: a change here needs a new migration there."""
+"""The tables. A change here needs a new migration in ``migrations/``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
 def now() -> datetime:
-    """The time, as it is kept: UTC, without saying so."""
+    """The current time in UTC, without a time zone, as it is stored."""
     return datetime.now(UTC).replace(tzinfo=None)
 
 
 class Base(DeclarativeBase):
-    """Of all tables."""
+    """Base class of all tables."""
 
     type_annotation_map = {dict[str, Any]: JSON, list[Any]: JSON, float: Float}  # noqa: RUF012
 
@@ -34,9 +34,9 @@ class PlayerRow(Base):
 
 
 class GameRow(Base):
-    """A game of the arena. ``key`` is the checksum of players, game, parameters, opening, seed and limits.
+    """An arena game. ``key`` is the checksum of players, game, parameters, opening, seed and limits.
 
-    A forfeit is here only until the game is played to its end.
+    A forfeited game is replaced once it is played to its end.
     """
 
     __tablename__ = "games"
@@ -78,7 +78,7 @@ class RunRow(Base):
 
 
 class MetricRow(Base):
-    """One number of a run at one of its steps. SQLite has no nan: that is null here."""
+    """A metric of a run at one step. SQLite has no nan, which is stored as null."""
 
     __tablename__ = "metrics"
 
@@ -89,7 +89,7 @@ class MetricRow(Base):
 
 
 class CheckpointRow(Base):
-    """A network that a run has left."""
+    """A checkpoint of a run."""
 
     __tablename__ = "checkpoints"
 

@@ -1,4 +1,4 @@
-"""Training: targets, replay, losses, the loop. Brings torch along."""
+"""Training: targets, replay window, losses, optimizer and the training loop. Imports torch."""
 
 from ramify.training.checkpoints import (
     DamagedCheckpoint,

@@ -1,4 +1,4 @@
-"""Taking turns: an iteration of games, then one of training. What a small machine does best, and the exact way."""
+"""Alternating self-play and training: exactly resumable, and the best mode for a small machine."""
 
 from __future__ import annotations
 
@@ -10,69 +10,70 @@ from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
 from ramify.training.run import Training, game_figures, rollout_search, self_play, speed
-from ramify.training.shards import Taken, in_window, missing
+from ramify.training.shards import Consumed, in_window, missing
 
 Games = dict[int, GameRecord]  # by number
 
 
-def take_turns(training: Training) -> None:
-    """Iterations until the run is over."""
-    loop, shelf, evaluator = training.config.loop, training.shelf, training.evaluator
+def train_alternating(training: Training) -> None:
+    """Run iterations of self-play and training until the end of the run."""
+    loop, watcher, evaluator = training.config.loop, training.watcher, training.evaluator
     training.show(done=training.progress(min(1.0, training.iteration / loop.iterations)))
     training.recover_games()
-    games = {game.number: game for game in shelf.fresh()}  # not learnt from yet
-    lots = refill(training, games)
+    games = {game.number: game for game in watcher.fresh()}  # not trained on yet
+    window = refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
         first, rollouts = training.iteration * loop.games, training.iteration < loop.rollout_iterations
         if training.steps_in_iteration == 0 or missing(first, loop.games, games):  # or they were lost meanwhile
             evaluator.load_weights(training.learner.playing)
-            # Where a killed run has left all games of the iteration, none are played and nobody knows how fast it was.
+            # If a killed run has left all games of the iteration, none are played and their speed is unknown.
             training.rates = play(training, evaluator, first, games, rollouts=rollouts)
-            games |= {game.number: game for game in shelf.fresh()}
+            games |= {game.number: game for game in watcher.fresh()}
         fresh = [games.pop(number) for number in range(first, first + loop.games) if number in games]
         before = training.replay.total
         training.replay.add(training.samples(fresh))
         new = training.replay.total - before
         if training.steps_in_iteration == 0:
             training.judge(new)
-        teach(training, new)
-        lots = in_window([*lots, (first, new)], training.config.window.positions(training.replay.total))
-        taken = Taken(
-            games=training.taken.games + len(fresh),
+        train_iteration(training, new)
+        window = in_window([*window, (first, new)], training.config.window.positions(training.replay.total))
+        consumed = Consumed(
+            games=training.consumed.games + len(fresh),
             positions=training.replay.total,
             next_game=first + loop.games,
-            needed_from=shelf.first_with(lots[0][0]),
-            discarded=training.taken.discarded,
-            discarded_before=training.taken.discarded_before,
+            needed_from=watcher.first_with(window[0][0]),
+            discarded=training.consumed.discarded,
+            discarded_before=training.consumed.discarded_before,
         )
-        training.end_iteration(game_figures(fresh), taken)
+        training.end_iteration(game_figures(fresh), consumed)
 
 
 def refill(training: Training, games: Games) -> list[tuple[int, int]]:
-    """Bring back those positions of iterations that are over which are still in the window; takes their games.
+    """Reload the positions of finished iterations that are still in the window; removes their games from ``games``.
 
-    Gives the first number and the positions of every iteration that is in the window.
+    Returns the first game number and the number of positions of every iteration in the window.
     """
     size = training.config.loop.games
-    lots = {
+    iterations = {
         start: [games.pop(number) for number in range(start, start + size) if number in games]
         for start in range(0, training.iteration * size, size)
     }
     counts = [
-        (start, sum(move.found is not None for game in lot for move in game.moves)) for start, lot in lots.items()
+        (start, sum(move.found is not None for game in played for move in game.moves))
+        for start, played in iterations.items()
     ]
     there = sum(count for _, count in counts)
-    total = max(there, training.taken.positions)  # some may have been deleted since
+    total = max(there, training.consumed.positions)  # some may have been deleted since
     kept = in_window(counts, training.config.window.positions(total))
     so_far = total - sum(count for _, count in kept)
     for start, count in kept:
         so_far += count
-        training.replay.add(training.samples(lots[start]), so_far)
+        training.replay.add(training.samples(iterations[start]), so_far)
     return kept
 
 
 def play(training: Training, evaluator: Any, first: int, games: Games, *, rollouts: bool) -> dict[str, float]:
-    """Play the games of an iteration that are not there yet, with the network or by random games; how fast it went."""
+    """Play the missing games of an iteration, with the network or with rollouts; returns the speed."""
     loop = training.config.loop
     search = rollout_search(training.config) if rollouts else training.config.search
     judge = Rollout() if rollouts else evaluator
@@ -93,8 +94,8 @@ def play(training: Training, evaluator: Any, first: int, games: Games, *, rollou
     return rates
 
 
-def teach(training: Training, new: int) -> None:
-    """The steps of an iteration with so many new positions."""
+def train_iteration(training: Training, new: int) -> None:
+    """Run the training steps of an iteration with ``new`` new positions."""
     loop = training.config.loop
     steps = max(1, round(loop.replay_ratio * new / loop.batch))
     while training.steps_in_iteration < steps:

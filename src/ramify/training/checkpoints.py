@@ -1,8 +1,8 @@
-"""Checkpoints: a folder each, there completely or not at all.
+"""Checkpoints: one directory each, written atomically.
 
-``network.safetensors`` plays; ``learner.safetensors`` and ``progress.json`` are what training goes on from. Only the
-latest few keep those; every network is kept. ``progress.json`` has the checksums of the other files and of itself;
-checkpoints of earlier versions have none and are read all the same.
+``network.safetensors`` is the network for play; training resumes from ``learner.safetensors`` and ``progress.json``,
+which only the latest few checkpoints keep. ``progress.json`` has the checksums of the other files and of itself;
+checkpoints of earlier versions have none and can still be read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Resumed = tuple[dict[str, torch.Tensor], dict[str, Any]]  # the learner's tensor
 
 
 class DamagedCheckpoint(ValueError):  # noqa: N818 - it says what is wrong, as DamagedShard does
-    """A checkpoint that training cannot go on from."""
+    """A checkpoint from which training cannot resume."""
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -58,9 +58,9 @@ def write_checkpoint(
     config: str,
     keep: int,
 ) -> Path:
-    """Write a checkpoint, with the config beside it, and take from old ones what only the latest need.
+    """Write a checkpoint and the config, and delete the training state of old checkpoints.
 
-    One that is there already is left alone: the same number means the same weights.
+    An existing checkpoint is not replaced: the same number means the same weights.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place, draft = folder / f"{number:06d}", folder / f".writing-{number:06d}"
@@ -86,30 +86,30 @@ def write_checkpoint(
 
 
 def _signed(folder: Path, progress: dict[str, Any]) -> str:
-    """The text of progress.json: with the checksums of the files beside it, and its own."""
+    """The text of progress.json with the checksums of the other files and its own."""
     whole = {**progress, SUMS: {path.name: checksum(path.read_bytes()) for path in sorted(folder.iterdir())}}
     return json.dumps({**whole, OWN: checksum_of(whole)}, indent=2, sort_keys=True)
 
 
 def checksum(data: bytes) -> str:
-    """Of the content of a file."""
+    """Checksum of the content of a file."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def checksum_of(plain: dict[str, Any]) -> str:
-    """Of plain data, however it is laid out as a text."""
+    """Checksum of plain data, independent of its formatting."""
     return checksum(json.dumps(plain, sort_keys=True).encode())
 
 
 def clear_drafts(folder: Path) -> None:
-    """Delete checkpoints that a process which is no more was writing. The caller holds the run's folder."""
+    """Delete unfinished checkpoints of a process that died. The caller holds the lock of the run."""
     for path in folder.glob(".writing-*"):
         if re.fullmatch(r"\.writing-\d{6,}", path.name):
             remove_checkpoint(path)
 
 
 def remove_checkpoint(path: Path) -> bool:
-    """Delete a checkpoint, or a draft of one, unless there is anything in it that is not of a checkpoint; whether."""
+    """Delete a checkpoint or an unfinished one, unless it contains other files; returns whether it was deleted."""
     if path.is_symlink() or not path.is_dir():
         return False
     entries = list(path.iterdir())
@@ -122,21 +122,21 @@ def remove_checkpoint(path: Path) -> bool:
 
 
 def _of_checkpoint(name: str) -> bool:
-    """Whether a checkpoint has a file of that name, be it for a moment while it is being written."""
+    """Whether a checkpoint has a file of that name, including temporary files."""
     return name in FILES or re.fullmatch(r"\.network\.(safetensors|json)\.[0-9a-f]{8}", name) is not None
 
 
 def latest(folder: Path) -> Path | None:
-    """The newest checkpoint that training can go on from."""
+    """The newest checkpoint from which training can resume; None if there is none."""
     whole = [path for path in checkpoints(folder) if (path / LEARNER).exists()]
     return whole[-1] if whole else None
 
 
 def read_progress(path: Path) -> dict[str, Any]:
-    """How far training was at a checkpoint; raises a ValueError if that is not what was written."""
+    """The progress of training at a checkpoint; raises a ValueError if the file is damaged."""
     progress = json.loads((path / PROGRESS).read_text(encoding="utf-8"))
     if not isinstance(progress, dict):
-        raise ValueError(f"{PROGRESS} is no JSON object")
+        raise ValueError(f"{PROGRESS} is not a JSON object")
     if SUMS in progress or OWN in progress:  # earlier versions wrote neither
         said = progress.pop(OWN, None)
         if said != checksum_of(progress):
@@ -145,11 +145,11 @@ def read_progress(path: Path) -> dict[str, Any]:
 
 
 def read_checkpoint(path: Path) -> Resumed:
-    """What training goes on from: the learner's tensors, and how far it was; raises DamagedCheckpoint."""
+    """The learner's tensors and the progress of training, to resume from; raises DamagedCheckpoint."""
     try:
         progress = read_progress(path)
         if missing := [name for name in NEEDED if name not in progress]:
-            raise ValueError(f"{PROGRESS} does not say {', '.join(missing)}")
+            raise ValueError(f"{PROGRESS} has no entry {', '.join(missing)}")
         content = {name: (path / name).read_bytes() for name in (WEIGHTS, LEARNER)}
         for name, data in content.items():
             if SUMS in progress and progress[SUMS].get(name) != checksum(data):
@@ -161,16 +161,15 @@ def read_checkpoint(path: Path) -> Resumed:
 
 
 def read_newest(folders: list[Path]) -> Resumed | None:
-    """The checkpoint of these folders that is furthest, of those that can be read; None if there is none at all.
+    """The readable checkpoint of these directories with the most steps; None if there is no checkpoint.
 
-    Damaged ones that would have been further are reported and set aside under another name: what training comes to
-    write in their place would not be written over them.
+    Damaged checkpoints with more steps are logged and renamed, so that training can write new ones in their place.
     """
     damaged: dict[Path, DamagedCheckpoint] = {}
     found: list[tuple[Path, Resumed]] = []
     for folder in folders:
         whole = checkpoints(folder)
-        # All but the newest may have given their learners away, and are not damaged for that.
+        # All but the newest may lack a learner file without being damaged.
         for path in reversed([path for path in whole if path == whole[-1] or (path / LEARNER).exists()]):
             try:
                 found.append((path, read_checkpoint(path)))
@@ -181,17 +180,17 @@ def read_newest(folders: list[Path]) -> Resumed | None:
         if damaged:
             newest = next(iter(damaged.values()))
             places = " and ".join(str(folder) for folder in folders if folder.exists())
-            raise DamagedCheckpoint(f"no checkpoint can be read: {newest}; without {places} the run starts anew")
+            raise DamagedCheckpoint(f"no checkpoint can be read: {newest}; to restart the run, delete {places}")
         return None
     chosen, resumed = max(found, key=lambda entry: int(entry[1][1]["steps"]))
     for path, problem in damaged.items():
         aside = _free_name(path)
         path.rename(aside)
-        logger.warning("%s; it is now %s, and training goes on from %s", problem, aside.name, chosen)
+        logger.warning("%s; renamed to %s, resuming from %s", problem, aside.name, chosen)
     return resumed
 
 
 def _free_name(path: Path) -> Path:
-    """What a damaged checkpoint is called from now on; those set aside before keep their names."""
+    """An unused name for a damaged checkpoint."""
     names = (f"{path.name}.damaged{'' if time == 1 else f'-{time}'}" for time in itertools.count(1))
     return next(place for place in map(path.with_name, names) if not place.exists())

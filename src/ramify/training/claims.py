@@ -1,9 +1,9 @@
-"""Whose a folder is: a marker says that a run of ramify is kept there, and nothing else there is touched.
+"""The marker of a run's directory: files of other programs are never overwritten or deleted.
 
 ``ramify-run.json`` holds the run's settings, the checksums of the ``config.yaml`` files that were written, and a
-checksum of its own. Nothing is deleted in a folder without it. Runs of versions that wrote no marker are known by a
-config that can be read together with a checkpoint or figures in our layout; they get one when they go on. A folder
-that has any of our names and is neither is not ours: it is refused before anything is written.
+checksum of its own. Nothing is deleted in a directory without it. Runs of earlier versions, which wrote no marker, are
+recognised by a valid config together with a checkpoint or metrics; they get a marker when they are resumed. Any other
+directory with files of these names is rejected before anything is written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ramify.training.presets import as_yaml, is_written_by_us, load_config
 
 MARKER, METRICS, GAMES = "ramify-run.json", "metrics.jsonl", "games"
 KEPT = ("checkpoints", "partial")
-NAMES = (CONFIG, METRICS, GAMES, *KEPT)  # what a run writes, besides its marker and locks
+NAMES = (CONFIG, METRICS, GAMES, *KEPT)  # files of a run, besides its marker and locks
 COUNTED = (
     "games",
     "batch",
@@ -43,14 +43,14 @@ COUNTED = (
     "exact",
     "rollout_iterations",
     "rollout_simulations",
-)  # of loop: what iterations are made of
+)  # fields of loop that define an iteration
 TEMPORARY = re.compile(rf"\.({'|'.join(map(re.escape, (MARKER, CONFIG, METRICS)))}|\d{{6,}}\.games)\.[0-9a-f]{{8}}")
 
 logger = logging.getLogger("ramify")
 
 
 def read_marker(folder: Path) -> dict[str, Any] | None:
-    """What the marker of a folder says; None where there is none, or a damaged one."""
+    """The content of a directory's marker; None if it is missing or damaged."""
     try:
         marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -62,7 +62,7 @@ def read_marker(folder: Path) -> dict[str, Any] | None:
 
 
 def is_unmarked_run(folder: Path) -> bool:
-    """Whether a run is there that has no marker, because an earlier version has made it or the marker is damaged."""
+    """Whether the directory has a run without a valid marker: of an earlier version, or with a damaged marker."""
     try:
         load_config(folder / CONFIG)
     except (OSError, ValueError, TypeError):
@@ -84,28 +84,28 @@ def _has_figures(path: Path) -> bool:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise a ValueError if a folder has files with the names of a run's that are not a run's; only looks."""
+    """Raise a ValueError if a directory has files of another program under the names that a run uses."""
     for name in (LOCK, PLAYER_LOCK):
         if not holds_a_process(folder / name):
-            raise ValueError(f"{folder / name} is not a lock of ramify and stays as it is: give another folder")
+            raise ValueError(f"{folder / name} is not a lock file of ramify: use another directory")
     if read_marker(folder) is not None or is_unmarked_run(folder):
         return
-    taken = [name for name in NAMES if (folder / name).exists() or (folder / name).is_symlink()]
-    if taken:
+    existing = [name for name in NAMES if (folder / name).exists() or (folder / name).is_symlink()]
+    if existing:
         raise ValueError(
-            f"{folder} has {' and '.join(taken)} already, but no run of ramify: "
-            f"they stay as they are; give another folder, such as {folder / 'run'}"
+            f"{folder} already has {' and '.join(existing)}, which are not from a run of ramify: "
+            f"use another directory, such as {folder / 'run'}"
         )
 
 
 def has_work(folder: Path) -> bool:
-    """Whether a run has left anything that other settings would spoil."""
+    """Whether a run has trained checkpoints or games, which depend on its settings."""
     trained = [path for name in KEPT for path in checkpoints(folder / name) if int(path.name)]
     return bool(trained) or any((folder / GAMES).glob("*"))
 
 
 def known_config(folder: Path) -> TrainConfig | None:
-    """The settings of the run in a folder, if there is one."""
+    """The settings of the run in a directory; None if there is none."""
     marker = read_marker(folder)
     if marker is not None:
         return TrainConfig(**marker["config"])
@@ -123,7 +123,7 @@ def remembered_imports(folder: Path) -> tuple[str, ...]:
 
 
 def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
-    """Raise a ValueError if the folder has a run that was told something else; only looks."""
+    """Raise a ValueError if the directory has a run with other settings."""
     known = known_config(folder)
     if known is None or (read_marker(folder) is not None and not has_work(folder)):
         return
@@ -133,27 +133,29 @@ def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
     if differing:
         raise ValueError(
             f"{folder} has a run with other settings of {', '.join(differing)}: "
-            "give the same ones to go on with it, or another folder"
+            "use the same settings to resume it, or another directory"
         )
 
 
 def claim(config: TrainConfig, folder: Path) -> None:
-    """Mark the folder as this run's, or find that it is; clear away what a run that died has left half written.
+    """Write the run's marker and config to the directory, and delete temporary files of a run that died.
 
-    The caller holds the folder, and no process that plays for an earlier run is left.
+    The caller holds the lock of the run, and no self-play process of an earlier run is left.
     """
     refuse_foreign(folder)
     refuse_other_settings(config, folder)
-    if read_marker(folder) is not None and not has_work(folder):  # it came no further than its fresh network
+    if read_marker(folder) is not None and not has_work(folder):  # it only has its initial network
         for path in [path for name in KEPT for path in checkpoints(folder / name)]:
             if not remove_checkpoint(path):
-                raise ValueError(f"{path} has files that are not a checkpoint's: move them, or give another folder")
+                raise ValueError(
+                    f"{path} has files that are not part of a checkpoint: move them, or use another directory"
+                )
     _write_config(config, folder)
     _clear_temporaries(folder)
 
 
 def _write_config(config: TrainConfig, folder: Path) -> None:
-    """Write the marker and then ``config.yaml``, unless somebody has changed that by hand."""
+    """Write the marker and then ``config.yaml``, unless that was edited by hand."""
     file, marker, text = folder / CONFIG, read_marker(folder), as_yaml(config)
     content = file.read_bytes() if file.exists() else None
     if content is None:
@@ -162,10 +164,10 @@ def _write_config(config: TrainConfig, folder: Path) -> None:
         ours = checksum(content) in marker["written"]
     else:
         ours = is_written_by_us(content)
-    # The file may be the old one or the new one if the process dies here: both are known then.
+    # If the process dies here, the file may be the old or the new one: the marker has both checksums.
     written = [checksum(text.encode()), *([checksum(content)] if ours and content is not None else [])]
     if not ours:
-        logger.warning("%s was changed by hand and stays as it is; the run's settings are in %s", file, MARKER)
+        logger.warning("%s was edited by hand and is not overwritten; the run's settings are in %s", file, MARKER)
     said = {"format": 1, "config": config.model_dump(mode="json"), "written": sorted(set(written))}
     whole = json.dumps({**said, "checksum": checksum_of(said)}, indent=2, sort_keys=True) + "\n"
     write_atomically(folder / MARKER, whole.encode())
@@ -174,7 +176,7 @@ def _write_config(config: TrainConfig, folder: Path) -> None:
 
 
 def _clear_temporaries(folder: Path) -> None:
-    """Delete files of ours that were being written when an earlier process died."""
+    """Delete temporary files of a process that died."""
     for name in KEPT:
         clear_drafts(folder / name)
     for path in [*folder.glob(".*"), *(folder / GAMES).glob(".*")]:

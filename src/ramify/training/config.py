@@ -1,4 +1,4 @@
-"""Everything a training run can be told, with defaults and ranges: the one place that states them."""
+"""Settings of a training run, with defaults and ranges."""
 
 from __future__ import annotations
 
@@ -17,38 +17,53 @@ from ramify.selfplay.config import PlayConfig
 
 
 class TargetConfig(Settings):
-    """What the network learns from a recorded position. Chosen apart from how the games were acted out."""
+    """Training targets. The policy target is independent of the policy that chose the actions (``play.acting``)."""
 
     what = "target"
 
-    policy: Method = Field("visits", description="the policy made of what the search found")
-    root_share: float = Field(0.0, ge=0, le=1, description="share of the search's own value in the value target")
-    short_share: float = Field(0.0, ge=0, le=1, description="share of the mean of the next searches' values")
-    short_moves: float = Field(6.0, gt=0, description="about how many moves that mean looks ahead")
-    surprise: float = Field(0.0, ge=0, le=1, description="share of drawing by how much the search surprised the prior")
-    augment: bool = Field(True, description="show positions under the game's symmetries")
+    policy: Method = Field("visits", description="Policy target computed from the recorded search.")
+    root_share: float = Field(
+        0.0, ge=0, le=1, description="Weight of the root value of the search in the value target."
+    )
+    short_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description=(
+            "Weight of the short-term value target: the discounted mean of the root values of the following searches."
+        ),
+    )
+    short_moves: float = Field(6.0, gt=0, description="Approximate horizon of the short-term value target in moves.")
+    surprise: float = Field(0.0, ge=0, le=1, description="Weight of KL(target ‖ prior) in sampling.")
+    augment: bool = Field(True, description="Augment training data with random symmetries of the game.")
 
     @model_validator(mode="after")
     def _shares(self) -> Self:
         if self.root_share + self.short_share > 1:
-            raise ValueError("root_share and short_share together must not exceed 1: the rest is the game's returns")
+            raise ValueError("root_share + short_share must not exceed 1: the rest is the weight of the game's returns")
         return self
 
 
 class WindowConfig(Settings):
-    """Which of the latest positions are drawn from."""
+    """Size of the replay window: the latest positions from which batches are sampled."""
 
     what = "window"
 
-    size: int = Field(250_000, ge=1, description="positions; of a growing window, those it starts with")
-    growing: bool = Field(
-        True, description="grow as KataGo's does: size * (1 + scale * ((N / size)^exponent - 1) / exponent)"
+    size: int = Field(
+        250_000, ge=1, description="Number of positions in the replay window; with growing, its initial size."
     )
-    exponent: float = Field(0.75, gt=0, le=1, description="of the growth")
-    scale: float = Field(0.4, gt=0, le=1, description="of the growth")
+    growing: bool = Field(
+        True,
+        description=(
+            "Grow the window like KataGo's with the N positions recorded so far: size * (1 + scale * "
+            "((N / size)^exponent - 1) / exponent)."
+        ),
+    )
+    exponent: float = Field(0.75, gt=0, le=1, description="Exponent of the window's growth.")
+    scale: float = Field(0.4, gt=0, le=1, description="Scale of the window's growth.")
 
     def positions(self, total: int) -> int:
-        """The window after so many positions were ever recorded."""
+        """The size of the window once ``total`` positions have been recorded."""
         if not self.growing or total <= self.size:
             return self.size
         growth = ((total / self.size) ** self.exponent - 1) / self.exponent
@@ -56,81 +71,138 @@ class WindowConfig(Settings):
 
 
 class SourceConfig(Settings):
-    """Records of other runs, or of other sizes of the board, to learn from as well."""
+    """An additional source of training games, of another run or another board size."""
 
     what = "source"
 
-    folder: str = Field(description="with shards of games")
-    weight: float = Field(gt=0, description="batches drawn from it, for every one of the run's own")
+    folder: str = Field(description="Directory with shards of self-play games.")
+    weight: float = Field(
+        gt=0, description="Number of batches sampled from this source per batch of the run's own games."
+    )
 
 
 class OptimizerConfig(Settings):
-    """How weights change."""
+    """Optimizer, learning-rate schedule and weight averaging."""
 
     what = "optimizer"
 
-    kind: Literal["adamw", "sgd"] = Field("adamw", description="the optimiser")
-    learning_rate: float = Field(2e-3, gt=0, description="at its highest")
-    weight_decay: float = Field(1e-4, ge=0, description="of weights of two or more dimensions")
-    momentum: float = Field(0.9, ge=0, lt=1, description="of sgd; the first beta of adamw")
-    schedule: Literal["constant", "cosine", "linear"] = Field("cosine", description="how the rate falls over the run")
-    final_share: float = Field(0.05, ge=0, le=1, description="of the rate that is left at the end")
-    warmup_steps: int = Field(50, ge=0, description="steps in which the rate rises at the start")
-    clip: float | None = Field(5.0, gt=0, description="longest gradient; None: any")
-    average: Literal["none", "ema", "swa"] = Field("ema", description="weights that play: the last, or averaged ones")
-    ema_decay: float = Field(0.99, ge=0, lt=1, description="of the older average, per step")
-    swa_from: float = Field(0.75, ge=0, lt=1, description="share of the run after which swa begins to average")
+    kind: Literal["adamw", "sgd"] = Field("adamw", description="Optimizer.")
+    learning_rate: float = Field(2e-3, gt=0, description="Peak learning rate.")
+    weight_decay: float = Field(1e-4, ge=0, description="Weight decay of weights with two or more dimensions.")
+    momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD; the first beta of AdamW.")
+    schedule: Literal["constant", "cosine", "linear"] = Field(
+        "cosine", description="Learning-rate schedule over the run."
+    )
+    final_share: float = Field(0.05, ge=0, le=1, description="Final learning rate as a fraction of learning_rate.")
+    warmup_steps: int = Field(50, ge=0, description="Number of steps of linear learning-rate warm-up.")
+    clip: float | None = Field(5.0, gt=0, description="Maximum gradient norm; None: no clipping.")
+    average: Literal["none", "ema", "swa"] = Field(
+        "ema",
+        description=(
+            "Weights used for self-play and saved: the last ones, their exponential moving average, "
+            "or stochastic weight averaging."
+        ),
+    )
+    ema_decay: float = Field(0.99, ge=0, lt=1, description="Decay of the exponential moving average per step.")
+    swa_from: float = Field(
+        0.75, ge=0, lt=1, description="Fraction of the run after which stochastic weight averaging starts."
+    )
 
 
 class LossConfig(Settings):
-    """What counts how much. Heads that the network does not have are left out."""
+    """Weights of the losses. Losses of heads that the network does not have are ignored."""
 
     what = "loss"
 
-    policy: float = Field(1.0, ge=0, description="cross-entropy with the policy target")
-    value: float = Field(1.0, ge=0, description="squared error of the value; cross-entropy where it is win, draw, loss")
-    score: float = Field(0.1, ge=0, description="cross-entropy of the score's distribution")
-    value_error: float = Field(0.1, ge=0, description="Huber loss of the expected squared error of the value")
-    ownership: float = Field(0.2, ge=0, description="cross-entropy per cell of who owns it at the end")
+    policy: float = Field(1.0, ge=0, description="Weight of the policy loss: cross-entropy with the policy target.")
+    value: float = Field(
+        1.0, ge=0, description="Weight of the value loss: squared error, or cross-entropy for a win/draw/loss head."
+    )
+    score: float = Field(0.1, ge=0, description="Weight of the score loss: cross-entropy of the score distribution.")
+    value_error: float = Field(
+        0.1, ge=0, description="Weight of the value-error loss: Huber loss of the predicted squared error of the value."
+    )
+    ownership: float = Field(
+        0.2,
+        ge=0,
+        description=("Weight of the ownership loss: cross-entropy per cell of its owner at the end of the game."),
+    )
 
 
 def checked_device(name: str) -> str:
-    """The name of a device on which networks run; a ValueError for any other."""
+    """Validate the name of a device; raises a ValueError if networks cannot run on it."""
     if re.fullmatch(r"cpu|cuda(:\d+)?", name) is None:
-        raise ValueError(f"networks run on cpu or cuda, not on {name!r}")
+        raise ValueError(f"device must be cpu, cuda or cuda:N, not {name!r}")
     return name
 
 
 class LoopConfig(Settings):
-    """How long, how many, and with what."""
+    """Length of the run, self-play throughput, devices and checkpoints."""
 
     what = "loop"
     renamed = {"reuse": "replay_ratio", "places": "parallel_games"}  # noqa: RUF012
 
-    iterations: int = Field(20, ge=1, description="rounds of self-play, training and a checkpoint")
-    max_seconds: float | None = Field(
-        None, gt=0, description="end after so much time; looked at between iterations, with overlap at any moment"
+    iterations: int = Field(
+        20, ge=1, description="Number of iterations; each consists of self-play, training and a checkpoint."
     )
-    games: int = Field(256, ge=1, description="games of one iteration")
-    rollout_iterations: int = Field(0, ge=0, description="iterations at the start that search by random games instead")
-    rollout_simulations: int = Field(400, ge=2, description="of their searches, all of them full")
-    replay_ratio: float = Field(4.0, gt=0, description="how often a recorded position is trained on, on average")
-    batch: int = Field(256, ge=1, description="positions of one step")
-    parallel_games: int = Field(256, ge=1, description="games played at once")
-    threads: int = Field(1, ge=1, description="threads that search, and that evaluate on a CPU")
-    device: str | None = Field(None, description="cpu or cuda; None: what there is")
-    evaluator: Literal["auto", "torch", "onnx"] = Field("auto", description="what runs the network in self-play")
-    compile: bool = Field(False, description="compile it, on CUDA: a minute first, faster then")
-    exact: bool = Field(False, description="games equal to the bit however they are batched: slower, needs onnx")
-    overlap: bool | None = Field(None, description="play in a process of its own while training; None: on CUDA")
-    loaders: int = Field(2, ge=1, description="with overlap: processes that make positions of records")
-    checkpoint_seconds: float = Field(20.0, gt=0, description="with overlap: between two checkpoints")
-    keep: int = Field(3, ge=1, description="checkpoints kept to resume from; networks are all kept")
-    games_per_shard: int = Field(256, ge=1, description="games in one file")
+    max_seconds: float | None = Field(
+        None,
+        gt=0,
+        description=(
+            "Time limit of the run in seconds, checked between iterations (with overlap: continuously); None: no limit."
+        ),
+    )
+    games: int = Field(256, ge=1, description="Number of self-play games per iteration.")
+    rollout_iterations: int = Field(
+        0,
+        ge=0,
+        description=(
+            "Number of initial iterations whose searches evaluate positions by random rollouts instead of the network."
+        ),
+    )
+    rollout_simulations: int = Field(
+        400,
+        ge=2,
+        description=(
+            "Number of simulations per search in the rollout iterations, in which every search is a full one."
+        ),
+    )
+    replay_ratio: float = Field(
+        4.0, gt=0, description="Average number of times each recorded position is sampled for training."
+    )
+    batch: int = Field(256, ge=1, description="Batch size of a training step.")
+    parallel_games: int = Field(256, ge=1, description="Number of self-play games played in parallel.")
+    threads: int = Field(1, ge=1, description="Number of threads for search, and for network evaluation on a CPU.")
+    device: str | None = Field(
+        None,
+        description=("Device for network evaluation and training, such as cpu or cuda:0; None: CUDA if available."),
+    )
+    evaluator: Literal["auto", "torch", "onnx"] = Field(
+        "auto",
+        description=("Runtime of the network in self-play; auto: torch, or ONNX Runtime with exact."),
+    )
+    compile: bool = Field(
+        False, description="Compile the network with torch.compile on CUDA: about a minute of start-up, then faster."
+    )
+    exact: bool = Field(
+        False,
+        description=("Play games that are bit-for-bit identical however they are batched; slower, and needs onnx."),
+    )
+    overlap: bool | None = Field(
+        None, description="Run self-play in a separate process during training; None: only on CUDA."
+    )
+    loaders: int = Field(2, ge=1, description="Number of data-loading processes (overlap only).")
+    checkpoint_seconds: float = Field(20.0, gt=0, description="Seconds between checkpoints (overlap only).")
+    keep: int = Field(
+        3, ge=1, description="Number of checkpoints kept for resuming; the networks of all checkpoints are kept."
+    )
+    games_per_shard: int = Field(256, ge=1, description="Number of games per shard file.")
     keep_games: int | None = Field(
         None,
         ge=1,
-        description="games kept on disk at least; older ones are deleted once out of the window; None: all",
+        description=(
+            "Minimum number of games kept on disk; older games are deleted once outside the window. None: keep all."
+        ),
     )
 
     @field_validator("device")
@@ -140,7 +212,7 @@ class LoopConfig(Settings):
 
 
 class TrainConfig(Settings):
-    """A whole training run."""
+    """Settings of a training run."""
 
     what = "training"
 
@@ -175,18 +247,22 @@ class TrainConfig(Settings):
     @classmethod
     def _known_network(cls, network: Any) -> Any:
         if not isinstance(network, str | dict):
-            raise ValueError("must be a size such as 6x64, or settings of a network")
+            raise ValueError("must be a size such as 6x64, or a mapping of network settings")
         config_of(network)  # says what is wrong with it
         return network
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.targets.policy == "average" and self.search.selection not in ("regret", "exp3"):
-            raise ValueError('target policy="average" needs search selection="regret" or "exp3"')
+            raise ValueError('targets.policy="average" needs search.selection="regret" or "exp3"')
         if self.loop.exact and self.loop.overlap:
-            raise ValueError("with overlap games depend on when a checkpoint comes: exact runs take turns")
+            raise ValueError(
+                "loop.exact needs loop.overlap=false: with overlap, games depend on the time of checkpoints"
+            )
         if self.loop.exact and self.loop.evaluator == "torch":
-            raise ValueError("torch rounds by a row's place in its batch: an exact run needs evaluator=onnx")
+            raise ValueError(
+                "loop.exact needs loop.evaluator=onnx: torch rounds depending on a row's place in its batch"
+            )
         if self.loop.rollout_iterations and self.loop.overlap:
-            raise ValueError("rollout_iterations need iterations: not with overlap")
+            raise ValueError("loop.rollout_iterations needs loop.overlap=false: with overlap there are no iterations")
         return self

@@ -1,4 +1,4 @@
-"""The folder of a run: whether one can be there, that one process works in it at a time, and disks that fail."""
+"""The directory of a run: checks before it is used, its lock, and error messages of failing disks."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # not on this system: nobody is kept out there
+except ImportError:  # not on this system: there are no locks
     fcntl = None  # type: ignore[assignment]
 
 LOCK = "run.lock"
-PLAYER_LOCK = "player.lock"  # of the process that plays, where it is another one
+PLAYER_LOCK = "player.lock"  # of the self-play process, with overlap
 
 
-def usable(folder: Path) -> None:
-    """Raise an OSError that says why, where no run can be kept in a folder; makes nothing."""
+def check_folder(folder: Path) -> None:
+    """Raise an OSError with the reason if a run cannot be saved in a directory; creates nothing."""
     try:
         there = next(place for place in (folder, *folder.absolute().parents) if _exists(place))
     except OSError as error:  # such as a name that is too long
         raise _unusable(folder, error) from None
     if not there.is_dir():
-        raise OSError(f"a run cannot be kept in {folder}: {there} is not a folder")
+        raise OSError(f"cannot save a run in {folder}: {there} is not a directory")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise OSError(f"a run cannot be kept in {folder}: nothing may be written to {there}")
+        raise OSError(f"cannot save a run in {folder}: {there} is not writable")
 
 
 @contextmanager
 def held(folder: Path, lock: str = LOCK, doing: str = "training") -> Iterator[None]:
-    """Keep other processes from training in the folder, which is made; a RuntimeError if one does already.
+    """Lock the directory of a run (created if missing); raises a RuntimeError if another process holds the lock.
 
-    The system lets go of the lock when the process ends, however it ends, so that nothing is left to clear away. The
-    processes that a run starts do not inherit it; the one that plays has a lock of its own.
+    The system releases the lock when the process ends, however it ends. Child processes of a run do not inherit it; the
+    self-play process has a lock of its own.
     """
     if not holds_a_process(folder / lock):
-        raise OSError(f"a run cannot be kept in {folder}: {lock} there is not ramify's")
+        raise OSError(f"cannot save a run in {folder}: {lock} is not a lock file of ramify")
     with _opened(folder, lock) as file:
         if not _locked(file):
             file.seek(0)
             process = file.read().strip()
             who = f"process {process}" if process else "another process"
-            raise RuntimeError(f"{who} is {doing} in {folder} already: wait for it, stop it, or give another folder")
+            raise RuntimeError(f"{who} is already {doing} in {folder}: wait for it, stop it, or use another directory")
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
@@ -56,7 +56,7 @@ def held(folder: Path, lock: str = LOCK, doing: str = "training") -> Iterator[No
 
 
 def holds_a_process(lock: Path) -> bool:
-    """Whether a lock file has what we write there, the number of a process or nothing, or is not there at all."""
+    """Whether a lock file is missing, empty, or contains a process id, as this module writes it."""
     if not lock.exists():
         return True
     if not lock.is_file():
@@ -67,7 +67,7 @@ def holds_a_process(lock: Path) -> bool:
 
 
 def wait_for_player(folder: Path, seconds: float) -> None:
-    """Wait until the process that played for a trainer which was killed has put its games away and ended."""
+    """Wait until the self-play process of a killed trainer has saved its games and ended."""
     end = time.perf_counter() + seconds
     while (folder / PLAYER_LOCK).exists():
         try:
@@ -80,7 +80,7 @@ def wait_for_player(folder: Path, seconds: float) -> None:
 
 
 def refuse_held(folder: Path) -> None:
-    """Raise as ``held`` does, before there is anything to hold; makes nothing."""
+    """Raise like ``held`` if the directory is locked; creates nothing."""
     if (folder / LOCK).exists():
         with held(folder):
             pass
@@ -89,13 +89,13 @@ def refuse_held(folder: Path) -> None:
 def _opened(folder: Path, lock: str) -> IO[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return (folder / lock).open("a+", encoding="utf-8")  # a: the number in it is the holder's
+        return (folder / lock).open("a+", encoding="utf-8")  # "a" keeps the holder's process id
     except OSError as error:
         raise _unusable(folder, error) from None
 
 
 def _locked(file: IO[str]) -> bool:
-    """Whether nobody else has the lock; this process has it then, where there are locks."""
+    """Try to take the lock; False if another process holds it. True on systems without locks."""
     if fcntl is None:
         return True
     try:
@@ -108,7 +108,7 @@ def _locked(file: IO[str]) -> bool:
 
 
 def _exists(place: Path) -> bool:
-    """Whether anything is there, be it a link to nowhere."""
+    """Whether the path exists, broken links included."""
     try:
         place.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -117,18 +117,18 @@ def _exists(place: Path) -> bool:
 
 
 def _unusable(folder: Path, error: OSError) -> OSError:
-    return OSError(f"a run cannot be kept in {folder}: {(error.strerror or str(error)).lower()}")
+    return OSError(f"cannot save a run in {folder}: {(error.strerror or str(error)).lower()}")
 
 
 def explained(error: OSError, folder: Path) -> OSError:
-    """The error of a disk that fails, as a sentence that says what can be done; any other as it is."""
-    then = "the same command goes on from the last checkpoint then"
+    """An error of a failing disk with a message that says what to do; any other error unchanged."""
+    then = "run the same command again to resume from the last checkpoint"
     sentences = {
-        errno.ENOSPC: f"the disk of {folder} is full: make room on it; {then}",
-        errno.EDQUOT: f"the disk quota of {folder} is used up: make room; {then}",
-        errno.EROFS: f"the disk of {folder} can only be read now: make it writable; {then}",
-        errno.EFBIG: f"a file in {folder} would become larger than this system allows: raise the limit; {then}",
-        errno.EIO: f"the disk of {folder} fails to read or write: look after it; {then}",
+        errno.ENOSPC: f"the disk of {folder} is full: free some space, then {then}",
+        errno.EDQUOT: f"the disk quota of {folder} is exceeded: free some space, then {then}",
+        errno.EROFS: f"the disk of {folder} is read-only: make it writable, then {then}",
+        errno.EFBIG: f"a file in {folder} exceeds the maximum file size: raise the limit, then {then}",
+        errno.EIO: f"the disk of {folder} has input/output errors: check it, then {then}",
     }
     sentence = sentences.get(error.errno) if error.errno is not None else None
     return error if sentence is None else OSError(sentence)

@@ -1,4 +1,4 @@
-"""A network being trained: weights, optimiser, averaged weights, and one step after another."""
+"""Training steps of a network: weights, optimizer and averaged weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Learner:
-    """Trains one network. Its whole state can be taken as tensors and given back: steps after that are the same."""
+    """Trains one network. Its state can be saved as tensors and restored; later steps are then identical."""
 
     def __init__(
         self, module: GameNetwork, optimizer: OptimizerConfig, weights: LossConfig, device: torch.device
@@ -40,7 +40,7 @@ class Learner:
         self.steps = 0
 
     def rate(self, progress: float) -> float:
-        """The learning rate at the next step; ``progress`` is the share of the run that is over."""
+        """The learning rate of the next step; ``progress`` is the completed fraction of the run."""
         config = self.config
         left = 1.0
         if config.schedule == "cosine":
@@ -51,11 +51,11 @@ class Learner:
         return config.learning_rate * warm * (config.final_share + (1 - config.final_share) * left)
 
     def learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
-        """One step; the parts of the loss before it, still on the device."""
+        """Run one training step; returns the losses before it, still on the device."""
         return self._run(lambda: self._learn(batch, progress))
 
     def _run(self, call: Callable[[], T]) -> T:
-        """On a CPU in one thread, as evaluators do it: threads inside a call come to a stand on a busy machine."""
+        """On a CPU, run in one thread, as evaluators do: threads within a call stall on a busy machine."""
         return run_calls([call], 1)[0] if self.device.type == "cpu" else call()
 
     def _learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
@@ -81,13 +81,13 @@ class Learner:
 
     @property
     def playing(self) -> GameNetwork:
-        """The network that plays: with averaged weights, once there are any."""
+        """The network used for self-play: with averaged weights, once there are any."""
         if self.averaged is not None and int(self.averaged.n_averaged) > 0:
             return cast(GameNetwork, self.averaged.module)
         return self.module
 
     def judge(self, batch: TrainingBatch) -> dict[str, float]:
-        """Losses and measures of the network that plays, on positions it need not have seen."""
+        """Losses and metrics of the self-play network on a batch."""
         return self._run(lambda: self._judge(batch))
 
     @torch.no_grad()
@@ -103,7 +103,7 @@ class Learner:
             module.train(training)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that the next steps depend on."""
+        """The complete training state."""
         found = {f"module.{name}": tensor for name, tensor in self.module.state_dict().items()}
         if self.averaged is not None:
             found |= {f"averaged.{name}": tensor for name, tensor in self.averaged.state_dict().items()}
@@ -116,7 +116,7 @@ class Learner:
         return {name: tensor.detach().cpu().contiguous() for name, tensor in found.items()}
 
     def restore(self, tensors: dict[str, Tensor], steps: int) -> None:
-        """Go on from ``tensors()``, taken after so many steps."""
+        """Restore the training state from ``tensors()``, saved after ``steps`` steps."""
         self.module.load_state_dict(_below(tensors, "module."))
         if self.averaged is not None:
             self.averaged.load_state_dict(_below(tensors, "averaged."))
@@ -134,7 +134,7 @@ def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def _optimizer(module: nn.Module, config: OptimizerConfig) -> torch.optim.Optimizer:
-    """Biases and normalisations do not decay."""
+    """The optimizer; biases and normalisation parameters have no weight decay."""
     groups = [
         {
             "params": [weight for weight in module.parameters() if weight.dim() >= 2],

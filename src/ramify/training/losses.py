@@ -1,4 +1,4 @@
-"""What a network is trained to make small, and what people want to know of it meanwhile."""
+"""Losses and metrics of a network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def per_player(values: Tensor) -> Tensor:
 def losses(
     outputs: dict[str, Tensor], batch: TrainingBatch, module: GameNetwork, weights: LossConfig
 ) -> dict[str, Tensor]:
-    """Every part of the loss, unweighted, and ``total``."""
+    """All losses, unweighted, and their weighted sum ``total``."""
     config = module.config
     acts = batch.policies.sum(dim=2) > 0
     cross = -(batch.policies * policy_logits(outputs, batch)).sum(dim=2)
@@ -57,7 +57,7 @@ def losses(
 
 
 def wdl_loss(logits: Tensor, values: Tensor) -> Tensor:
-    """Cross-entropy of win, draw, loss; a value between them is a chance of a win or a loss and otherwise a draw."""
+    """Cross-entropy of win, draw and loss; a fractional value is a mixture of win (or loss) and draw."""
     values = values.clamp(-1, 1)
     chances = torch.stack([values.clamp(min=0), 1 - values.abs(), (-values).clamp(min=0)], dim=-1)
     log_chances = logits.float().view(*values.shape, 3).log_softmax(dim=-1)
@@ -66,7 +66,7 @@ def wdl_loss(logits: Tensor, values: Tensor) -> Tensor:
 
 @torch.no_grad()
 def measures(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str, float]:
-    """What people want to know of a network's answers for some positions."""
+    """Metrics of a network's outputs on a batch of positions."""
     logits, acts = policy_logits(outputs, batch), batch.policies.sum(dim=2) > 0
     logits, target = logits[acts], batch.policies[acts]
     best = target.argmax(dim=1, keepdim=True)

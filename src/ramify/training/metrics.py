@@ -1,4 +1,4 @@
-"""Figures of a run: kept in a file of JSON lines, and handed to whoever else wants them."""
+"""Metrics of a run: written to a file of JSON lines and passed to sinks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Sink = Callable[[Kind, int, Mapping[str, float]], None]
 
 
 class Metrics:
-    """Writes figures to a file and to sinks. Opened again for a run that goes on from an earlier step, it forgets what
-    came after that step, so that the file tells of one unbroken run."""
+    """Writes metrics to a file and to sinks. When a run resumes from an earlier step, lines after that step are
+    removed, so that the file describes one continuous run."""
 
     def __init__(self, path: Path, sinks: tuple[Sink, ...] = (), step: int = 0, iteration: int = 0) -> None:
         self.path, self.sinks = path, sinks
@@ -36,7 +36,7 @@ class Metrics:
         self._file.write(json.dumps({"kind": kind, kind: number, **figures}) + "\n")
 
     def tell(self, kind: Kind, number: int, figures: Mapping[str, float]) -> None:
-        """Hand figures to the sinks; those of an iteration when its checkpoint is there."""
+        """Pass metrics to the sinks; those of an iteration once its checkpoint is written."""
         for sink in self.sinks:
             sink(kind, number, figures)
 
@@ -49,10 +49,9 @@ class Metrics:
 
 
 def read_metrics(path: Path, kind: Kind | None = None) -> Iterator[dict[str, Any]]:
-    """The lines of a file of figures, all or of one kind.
+    """The lines of a metrics file, all or of one kind.
 
-    A damaged line is reported (logger ``ramify``) and left out; the last one, if a dying process left it half written,
-    is left out silently.
+    A damaged line is logged (logger ``ramify``) and skipped; an incomplete last line is skipped silently.
     """
     if not path.exists():
         return
@@ -66,7 +65,7 @@ def read_metrics(path: Path, kind: Kind | None = None) -> Iterator[dict[str, Any
 
 
 def parse_line(text: bytes) -> dict[str, Any] | None:
-    """A line as it was written, or None."""
+    """Parse a line; None if it is damaged."""
     try:
         line = json.loads(text)
     except ValueError:  # no JSON, or no text at all
@@ -78,11 +77,11 @@ def parse_line(text: bytes) -> dict[str, Any] | None:
 
 
 def tensorboard(folder: str | os.PathLike[str]) -> Sink:
-    """A sink that writes TensorBoard's files; needs the package tensorboard."""
+    """A sink that writes TensorBoard event files; needs the package tensorboard."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise ImportError("TensorBoard's files need its package: pip install tensorboard") from None
+        raise ImportError("TensorBoard output needs the package tensorboard: pip install tensorboard") from None
     writer: Any = None
 
     def sink(kind: Kind, number: int, figures: Mapping[str, float]) -> None:

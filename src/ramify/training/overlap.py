@@ -1,6 +1,6 @@
-"""Playing and training at once: games come from a process of their own, which takes up every new network.
+"""Overlapped self-play and training: games come from a separate process, which loads every new network.
 
-The two share nothing but the run's folder: shards of games one way, checkpoints the other.
+The two processes exchange data only through the run's directory: shards of games and checkpoints.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from ramify.training.folder import PLAYER_LOCK, explained, held
 from ramify.training.processes import end_with_parent, start_loader
 from ramify.training.run import Training, game_figures, make_evaluator, self_play, speed
 from ramify.training.samples import Samples, make_samples
-from ramify.training.shards import Taken, in_window, own_shards, shard_number
+from ramify.training.shards import Consumed, in_window, own_shards, shard_number
 
-SHARD_SECONDS = 2.0  # games wait no longer than this before they can be learnt from
-LOOK_SECONDS = 0.5  # between two looks for a new network
+SHARD_SECONDS = 2.0  # maximum time until a finished game can be trained on
+LOOK_SECONDS = 0.5  # seconds between two checks for a new network
 PATIENCE = 0.02  # seconds to sleep when there is nothing to do
-STOP_SECONDS = 30.0  # given to a worker to end by itself
+STOP_SECONDS = 30.0  # time for a worker to end by itself
 STEPS_AT_ONCE = 20
-LOADED_AT_ONCE = 8  # shards that are made into positions ahead of need when a run goes on
+LOADED_AT_ONCE = 8  # shards loaded in advance when a run is resumed
 
 ShardSamples = tuple[Samples, dict[str, float]]
 
 
 class Stop(BaseException):
-    """Raised inside the worker when it is asked to end."""
+    """Raised inside the worker to end it."""
 
 
 def play_worker(config: TrainConfig, folder: Path, device: str, first: int, pipe: Connection) -> None:
-    """The process that plays. Ends when the other end of the pipe says so, or is gone."""
+    """The self-play process. Ends on a message through the pipe, or when its other end is closed."""
     stop = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -58,10 +58,10 @@ def play_worker(config: TrainConfig, folder: Path, device: str, first: int, pipe
             _play_on(config, folder, torch.device(device), first, pipe, stop)
     except Stop:
         pass
-    except OSError as error:  # no fault of the program: a traceback would say nothing more
-        told = explained(error, folder)
+    except OSError as error:  # not a bug: a traceback would add nothing
+        explanation = explained(error, folder)
         with suppress(OSError):  # the trainer may be gone
-            pipe.send(f"{type(error).__name__}: {error}" if told is error else str(told))
+            pipe.send(f"{type(error).__name__}: {error}" if explanation is error else str(explanation))
         sys.exit(1)
     except BaseException as error:
         with suppress(OSError):
@@ -106,10 +106,10 @@ def _play_on(
 
 @contextmanager
 def player(training: Training) -> Iterator[tuple[Any, Connection]]:
-    """The process that plays, while the context lasts."""
+    """The self-play process, running while the context is open."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    arguments = (training.config, training.folder, str(training.device), training.taken.next_game, there)
+    arguments = (training.config, training.folder, str(training.device), training.consumed.next_game, there)
     process = context.Process(target=play_worker, args=arguments, name="ramify-selfplay", daemon=True)
     process.start()
     there.close()
@@ -125,8 +125,8 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
         here.close()
 
 
-def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> ShardSamples | None:
-    """The positions of a shard, made in a process of its own; None for a damaged one, which is reported."""
+def load_shard(path: Path, config: TrainConfig, players: int, owners: bool) -> ShardSamples | None:
+    """The training positions of a shard; None if it is damaged, which is logged. Runs in a loader process."""
     games = next((games for _, games in read_shards([path])), None)
     if games is None:
         return None
@@ -134,10 +134,10 @@ def load_lot(path: Path, config: TrainConfig, players: int, owners: bool) -> Sha
     return make_samples(game, games, config.search, config.targets, players, owners), game_figures(games)
 
 
-def play_meanwhile(training: Training) -> None:
-    """Train on games while they are played, until the run is over."""
+def train_overlapped(training: Training) -> None:
+    """Train while games are being played, until the end of the run."""
     training.recover_games()
-    training.taken = located(training)  # before games are played: their shards have higher numbers
+    training.consumed = located(training)  # before games are played: their shards have higher numbers
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(training.config.loop.loaders, context, start_loader)
     with pool as loaders, player(training) as (process, pipe):
@@ -148,27 +148,27 @@ def play_meanwhile(training: Training) -> None:
 
 
 class OverlappedTrainer:
-    """The trainer's side: takes in what was played, trains as much as that allows, and hands out networks."""
+    """The training process: adds new games to the window, trains at the replay ratio, and writes checkpoints."""
 
     def __init__(self, training: Training, process: Any, pipe: Connection, loaders: ProcessPoolExecutor) -> None:
         self.training, self.process, self.pipe, self.loaders = training, process, pipe, loaders
         self.waiting: list[tuple[Path, Future[ShardSamples | None]]] = []
-        # Figures of the games since the last checkpoint; of an earlier session, as far as it had come.
-        self.lots = [training.unreported] if training.unreported else []
+        # Metrics of the games since the last checkpoint, including those of an interrupted session.
+        self.game_metrics = [training.unreported] if training.unreported else []
         self.window: list[tuple[int, int]] = []  # number and positions of the shards in the window
         self.kept = time.perf_counter()
 
     def run(self) -> None:
         training, loop = self.training, self.training.config.loop
         planned = loop.iterations * loop.games
-        training.show(phase="playing and training", done=training.progress(min(1.0, training.taken.games / planned)))
+        training.show(phase="playing and training", done=training.progress(min(1.0, training.consumed.games / planned)))
         self.refill()
-        while not training.out_of_time and training.taken.games < planned:
+        while not training.out_of_time and training.consumed.games < planned:
             self.look_at_player()
             self.take_in()
             if self.behind():
                 for _ in range(STEPS_AT_ONCE):
-                    training.train_step(training.taken.games / planned)
+                    training.train_step(training.consumed.games / planned)
             else:
                 time.sleep(PATIENCE)
             if time.perf_counter() - self.kept > loop.checkpoint_seconds:
@@ -176,9 +176,9 @@ class OverlappedTrainer:
         self.keep()
 
     def refill(self) -> None:
-        """Bring back the positions of the window that were learnt from before; their games are counted already."""
+        """Reload the positions of the window when a run is resumed; their games are counted already."""
         training = self.training
-        known, old = training.taken, training.shelf.unread(training.taken.last_shard)
+        known, old = training.consumed, training.watcher.unread(training.consumed.last_shard)
         window, found = training.config.window.positions(known.positions), list[tuple[int, Samples]]()
         newest = reversed(old)
         ahead = [(path, self.load(path)) for path in islice(newest, LOADED_AT_ONCE)]
@@ -188,8 +188,8 @@ class OverlappedTrainer:
             while not future.done():
                 self.look_at_player()
                 time.sleep(PATIENCE)
-            if (lot := future.result()) is not None:
-                found.append((shard_number(path), lot[0]))
+            if (loaded := future.result()) is not None:
+                found.append((shard_number(path), loaded[0]))
         for _, future in ahead:
             future.cancel()
         self.window = [(number, len(samples)) for number, samples in reversed(found)]
@@ -200,94 +200,97 @@ class OverlappedTrainer:
             training.replay.add(samples)
 
     def load(self, path: Path) -> Future[ShardSamples | None]:
-        """Make the positions of a shard, in another process."""
+        """Load the positions of a shard in another process."""
         training = self.training
-        return self.loaders.submit(load_lot, path, training.config, training.players, training.owners)
+        return self.loaders.submit(load_shard, path, training.config, training.players, training.owners)
 
     def behind(self) -> bool:
-        """Whether the positions there are allow for more steps."""
+        """Whether the replay ratio allows more steps."""
         training, loop = self.training, self.training.config.loop
         return (
             len(training.replay) > 0 and training.learner.steps * loop.batch < loop.replay_ratio * training.replay.total
         )
 
     def look_at_player(self) -> None:
-        """Hear what the process that plays has to say."""
+        """Read the messages of the self-play process."""
         while self.pipe.poll():
             try:
                 said = self.pipe.recv()
             except EOFError:
                 break
             if isinstance(said, str):
-                raise RuntimeError(f"self-play has failed: {said}")
+                raise RuntimeError(f"self-play failed: {said}")
             self.training.rates = speed(said)
             self.training.show(figures={**self.training.status.figures, **self.training.rates})
         if not self.process.is_alive():
-            raise RuntimeError(f"the process that plays has ended (exit code {self.process.exitcode})")
+            raise RuntimeError(f"the self-play process ended unexpectedly (exit code {self.process.exitcode})")
 
     def take_in(self) -> None:
-        """Add the positions of new shards, in their order."""
+        """Add the positions of new shards to the window, in order."""
         training = self.training
-        self.waiting += [(path, self.load(path)) for path in training.shelf.unread()]
+        self.waiting += [(path, self.load(path)) for path in training.watcher.unread()]
         while self.waiting and self.waiting[0][1].done():
             path, future = self.waiting.pop(0)
-            lot = future.result()
-            if lot is None:
+            loaded = future.result()
+            if loaded is None:
                 continue
-            samples, figures = lot
+            samples, figures = loaded
             training.replay.add(samples)
-            if not self.lots and len(samples):
+            if not self.game_metrics and len(samples):
                 training.judge(len(samples))
             self.count(shard_number(path), samples, figures)
 
     def count(self, shard: int, samples: Samples, figures: dict[str, float]) -> None:
-        """Write down that a shard was taken in, all of it at once: a checkpoint may come at any moment."""
+        """Count a shard that was added, in one assignment, because a checkpoint may be written at any moment."""
         training = self.training
         total = training.replay.total
         window = in_window([*self.window, (shard, len(samples))], training.config.window.positions(total))
-        lots = [*self.lots, figures]
-        training.taken, training.unreported = (
+        game_metrics = [*self.game_metrics, figures]
+        training.consumed, training.unreported = (
             replace(
-                training.taken,
-                games=training.taken.games + int(figures["games"]),
+                training.consumed,
+                games=training.consumed.games + int(figures["games"]),
                 positions=total,
-                next_game=max([training.taken.next_game, *(int(number) + 1 for number in samples.games[-1:])]),
+                next_game=max([training.consumed.next_game, *(int(number) + 1 for number in samples.games[-1:])]),
                 last_shard=shard,
                 needed_from=min(number for number, _ in window),
             ),
-            joined(lots),
+            joined(game_metrics),
         )
-        self.window, self.lots = window, lots
+        self.window, self.game_metrics = window, game_metrics
         training.show(iteration=training.iterations_over)
 
     def keep(self) -> None:
-        """A checkpoint, with figures of the time since the last one, if there is anything new."""
-        if not self.lots or not len(self.training.replay):
+        """Write a checkpoint with the metrics since the last one, if there are new games."""
+        if not self.game_metrics or not len(self.training.replay):
             return
-        figures, self.lots, self.kept = joined(self.lots), [], time.perf_counter()
-        self.training.end_iteration(figures, self.training.taken)
+        figures, self.game_metrics, self.kept = joined(self.game_metrics), [], time.perf_counter()
+        self.training.end_iteration(figures, self.training.consumed)
 
 
-def joined(lots: list[dict[str, float]]) -> dict[str, float]:
-    """The figures of several lots of games as those of one."""
-    games = sum(lot["games"] for lot in lots)
+def joined(parts: list[dict[str, float]]) -> dict[str, float]:
+    """Combine the metrics of several shards."""
+    games = sum(part["games"] for part in parts)
     names = ("game_length", "draws", "first_wins")
-    return {"games": games, **{name: sum(lot[name] * lot["games"] for lot in lots) / max(games, 1) for name in names}}
+    return {
+        "games": games,
+        **{name: sum(part[name] * part["games"] for part in parts) / max(games, 1) for name in names},
+    }
 
 
-def located(training: Training) -> Taken:
-    """What was learnt from, with the last shard of it as the shards on disk are numbered now.
+def located(training: Training) -> Consumed:
+    """The consumed games, with ``last_shard`` adjusted to the shards on disk.
 
-    Checkpoints of earlier versions and of runs in turns do not name that shard: it follows from the number of games.
-    After games were deleted by somebody, numbers begin anew.
+    Checkpoints of earlier versions and of alternating runs do not name that shard: it follows from the number of games.
+    If games were deleted by hand, shard numbers start again.
     """
-    taken, there = training.taken, own_shards(training.games_folder)
-    if taken.last_shard is not None:
-        return replace(taken, last_shard=min(taken.last_shard, max(map(shard_number, there), default=-1)))
-    left, last = taken.games - taken.discarded, -1
+    consumed, there = training.consumed, own_shards(training.games_folder)
+    if consumed.last_shard is not None:
+        return replace(consumed, last_shard=min(consumed.last_shard, max(map(shard_number, there), default=-1)))
+    left, last = consumed.games - consumed.discarded, -1
     for path in there:
-        if training.shelf.count(path) > left:
+        if training.watcher.count(path) > left:
             break
-        left, last = left - training.shelf.count(path), shard_number(path)
-    games = taken.games if taken.next_game else taken.games - left
-    return replace(taken, games=games, last_shard=last)
+        left, last = left - training.watcher.count(path), shard_number(path)
+    games = consumed.games if consumed.next_game else consumed.games - left
+    return replace(consumed, games=games, last_shard=last)

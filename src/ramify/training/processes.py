@@ -1,4 +1,4 @@
-"""How the processes of a run end: all of them with the trainer, however it ends, and the trainer cleanly by SIGTERM."""
+"""Termination of a run's processes: all of them end with the trainer, and SIGTERM ends the trainer cleanly."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: ends a run as Ctrl-C does, with everything kept."""
+    """Raised on SIGTERM, which ends a run like Ctrl-C: the run is saved."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM raise Terminated, once, unless whoever runs this program has another use for it."""
+    """Let the first SIGTERM raise Terminated, unless the program has its own handler."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
@@ -37,7 +37,7 @@ def terminable() -> Iterator[None]:
 
 
 def end_with_parent(seconds: float = 0.0, stop: threading.Event | None = None) -> None:
-    """End this process when the one that started it is gone, however that ended; ``stop`` is set so long before.
+    """End this process ``seconds`` after its parent has ended, however that ended; ``stop`` is set first.
 
     The parent has one end of a pipe open as long as it lives, on every system: there is nothing that it would have to
     do when it is killed, and nothing that could be missed.
@@ -57,6 +57,6 @@ def end_with_parent(seconds: float = 0.0, stop: threading.Event | None = None) -
 
 
 def start_loader() -> None:
-    """What a process that makes positions does first."""
+    """Initialise a loader process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the trainer decides
     end_with_parent()

@@ -1,4 +1,4 @@
-"""The positions that batches are drawn from: the latest of the run's own, and those of other records beside them."""
+"""The replay window: the positions from which training batches are sampled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ramify.training.samples import Samples
 
 @dataclass(frozen=True)
 class TrainingBatch:
-    """Rows for one step, on the device; see Samples."""
+    """The rows of one training step, on the device; see Samples."""
 
     observations: Tensor
     policies: Tensor
@@ -31,8 +31,7 @@ class TrainingBatch:
 class Replay:
     """A window over the latest positions of one game, on the device that trains.
 
-    Rows are drawn with repetition, by number of the draw: the same window and the same numbers give the same batch,
-    whatever was drawn before.
+    Rows are sampled with replacement, as a function of a key: the same window and the same key give the same batch.
     """
 
     def __init__(self, game: Game, window: WindowConfig, targets: TargetConfig, device: torch.device) -> None:
@@ -48,7 +47,7 @@ class Replay:
         return sum(len(part["games"]) for part in self._parts)
 
     def add(self, samples: Samples, total: int | None = None) -> None:
-        """Append positions and forget those that fall out of the window. ``total``: how many there ever were."""
+        """Append positions and drop those that leave the window. ``total``: positions recorded so far."""
         self.total = self.total + len(samples) if total is None else total
         if len(samples):
             self._parts.append({name: torch.from_numpy(array).to(self.device) for name, array in vars(samples).items()})
@@ -62,7 +61,7 @@ class Replay:
         self._window = None
 
     def _whole(self) -> dict[str, Tensor]:
-        """The window as one, with what drawing needs; made anew only after it has changed."""
+        """The window as one batch with sampling weights; rebuilt only after a change."""
         if self._window is None:
             names = self._parts[0]
             self._window = {name: torch.cat([part[name] for part in self._parts]) for name in names}
@@ -74,12 +73,12 @@ class Replay:
 
     @property
     def mean_age(self) -> float:
-        """How many games ago a position of the window was played, on average."""
+        """Mean age of the positions in the window, in games."""
         self._whole()
         return float((self._games[-1] - self._games).mean())
 
     def draw(self, rows: int, key: tuple[int, ...]) -> TrainingBatch:
-        """So many rows; which ones follows from the key and the window."""
+        """Sample ``count`` rows, determined by the key and the window."""
         self._whole()
         rng = np.random.default_rng(key)
         places = np.searchsorted(self._cumulated, rng.random(rows) * self._cumulated[-1], side="right")
@@ -87,7 +86,7 @@ class Replay:
         return self._rows(places, None if self._symmetries is None else rng.integers(len(self._symmetries), size=rows))
 
     def newest(self, rows: int) -> TrainingBatch:
-        """The positions added last, as they are."""
+        """The positions added last, without augmentation."""
         self._whole()
         return self._rows(np.arange(max(0, len(self._games) - rows), len(self._games)), None)
 
@@ -113,7 +112,7 @@ class _Maps:
         return len(self.observation)
 
     def turned(self, rows: dict[str, Tensor], which: Tensor) -> dict[str, Tensor]:
-        """Each row under the symmetry of that number."""
+        """Each row transformed by the symmetry of that index."""
         shape = rows["observations"].shape
         observations = rows["observations"].flatten(1).gather(1, self.observation[which]).view(shape)
         inverse = self.inverse[which].unsqueeze(1).expand_as(rows["policies"])

@@ -1,4 +1,4 @@
-"""A training run in a folder: what taking turns and overlapping have in common, and choosing between them."""
+"""Training runs: the state shared by alternating and overlapped training, and ``train``."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import LEARNER, checkpoints, latest, read_newest, read_progress, write_checkpoint
 from ramify.training.claims import claim, refuse_foreign, refuse_other_settings
 from ramify.training.config import TrainConfig
-from ramify.training.folder import explained, held, refuse_held, usable, wait_for_player
+from ramify.training.folder import check_folder, explained, held, refuse_held, wait_for_player
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.processes import terminable
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, make_samples
-from ramify.training.shards import ShardWatcher, Taken, own_shards, shard_number
+from ramify.training.shards import Consumed, ShardWatcher, own_shards, shard_number
 
 logger = logging.getLogger("ramify")
 
-JUDGED = 2048  # newest positions on which a network is judged before it learns from them
-PLAYER_SECONDS = 60.0  # given to the process that plays to end after its trainer was killed
-FLUSH_STEPS = 50  # steps between two looks at the losses, which lie on the device
+JUDGED = 2048  # newest positions on which a network is evaluated before it is trained on them
+PLAYER_SECONDS = 60.0  # time for the self-play process to end after its trainer was killed
+FLUSH_STEPS = 50  # steps between two transfers of the losses from the device
 
 
 @dataclass
 class Status:
-    """How a run stands, for whoever shows it."""
+    """Status of a run, for progress displays."""
 
     phase: str = "starting"
     iteration: int = 0
     iterations: int = 0
     step: int = 0
-    share: float = 0.0  # of the phase that is done
-    done: float = 0.0  # share of the run that is over
+    share: float = 0.0  # completed fraction of the phase
+    done: float = 0.0  # completed fraction of the run
     seconds: float = 0.0
     figures: dict[str, float] = field(default_factory=dict)
     history: list[dict[str, float]] = field(default_factory=list)  # of iterations
@@ -65,10 +65,10 @@ Show = Callable[[Status], None]
 
 
 class Training:
-    """One run: its network, positions, figures and checkpoints. ``train`` makes it go."""
+    """State of a run: network, replay window, metrics and checkpoints. Use ``train`` to run it."""
 
     def __init__(self, config: TrainConfig, folder: Path) -> None:
-        """Everything that can be refused is made here; the folder is not touched before ``begin``."""
+        """Create everything that can fail; the directory is not written to before ``begin``."""
         self.config, self.folder = config, folder
         self._show: Show | None = None
         self.device = choose_device(config.loop.device)
@@ -80,18 +80,18 @@ class Training:
         self.replay = Replay(self.game, config.window, config.targets, self.device)
         self.sources = [self._source(source.folder) for source in config.sources]
         self.iteration = self.steps_in_iteration = 0
-        self.shelf, self.taken = ShardWatcher(self.games_folder), Taken()
-        self.unreported: dict[str, float] = {}  # with overlap: of the games since the last iteration
+        self.watcher, self.consumed = ShardWatcher(self.games_folder), Consumed()
+        self.unreported: dict[str, float] = {}  # with overlap: metrics of the games since the last checkpoint
         self.before = 0.0  # seconds of earlier sessions of this run
         self.started = time.perf_counter()
         self.status = Status(iterations=config.loop.iterations)
-        self.judged: dict[str, float] = {}  # of this iteration, before it was trained on
+        self.judged: dict[str, float] = {}  # metrics on the new positions of this iteration before training on them
         self.rates: dict[str, float] = {}  # how fast its games were played
         self._waiting: list[tuple[int, float, dict[str, torch.Tensor]]] = []
         self.evaluator: Any = None if self.overlap else make_evaluator(config, self.learner.playing, self.device)
 
     def begin(self, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> None:
-        """Go on with what is in the folder, or write there what a run starts from."""
+        """Resume the run in the directory, or write the initial checkpoint of a new one."""
         wait_for_player(self.folder, PLAYER_SECONDS)
         claim(self.config, self.folder)
         self._show = show
@@ -112,11 +112,11 @@ class Training:
                 self.metrics.close()
                 raise
 
-    # Where things are, and what is so.
+    # Paths and state.
 
     @property
     def overlap(self) -> bool:
-        """Whether games are played in a process of their own."""
+        """Whether self-play runs in a separate process during training."""
         loop = self.config.loop
         if loop.overlap is None:
             return self.device.type == "cuda" and not loop.exact and not loop.rollout_iterations
@@ -128,7 +128,7 @@ class Training:
 
     @property
     def seconds(self) -> float:
-        """Time this run has taken, earlier sessions included."""
+        """Seconds spent on this run, including earlier sessions."""
         return self.before + time.perf_counter() - self.started
 
     @property
@@ -138,67 +138,67 @@ class Training:
 
     @property
     def iterations_over(self) -> int:
-        """How many of the iterations are over, each of ``loop.games`` games: with overlap, checkpoints are not."""
+        """Number of completed iterations of ``loop.games`` games; with overlap these are not the checkpoints."""
         loop = self.config.loop
-        return min(loop.iterations, self.taken.games // loop.games if self.overlap else self.iteration)
+        return min(loop.iterations, self.consumed.games // loop.games if self.overlap else self.iteration)
 
     def progress(self, share: float) -> float:
-        """The share of the run that is over, by its games or by its time."""
+        """The completed fraction of the run, by games or by time."""
         limit = self.config.loop.max_seconds
         return share if limit is None else min(1.0, max(share, self.seconds / limit))
 
     # Positions.
 
     def recover_games(self) -> None:
-        """Bring the games on disk in order, and say if some that were learnt from are gone."""
+        """Recover unfinished shards, and log a warning if games that were trained on are missing."""
         recover(self.games_folder)
-        taken = self.taken
+        consumed = self.consumed
         ours = own_shards(self.games_folder)
-        if taken.last_shard is not None:  # later ones were not learnt from yet
-            ours = [path for path in ours if shard_number(path) <= taken.last_shard]
-        before, there = taken.games - taken.discarded, sum(map(self.shelf.count, ours))
+        if consumed.last_shard is not None:  # later ones were not learnt from yet
+            ours = [path for path in ours if shard_number(path) <= consumed.last_shard]
+        before, there = consumed.games - consumed.discarded, sum(map(self.watcher.count, ours))
         if there < before:
             logger.warning(
-                "%s has %d of the %d games that this run has played: it goes on without the positions of the others",
+                "%s has only %d of the %d games of this run: training continues without the missing positions",
                 self.games_folder,
                 there,
                 before,
             )
 
     def samples(self, records: list[GameRecord]) -> Samples:
-        """What the network learns from these games."""
+        """The training positions of these games."""
         config = self.config
         return make_samples(self.game, records, config.search, config.targets, self.players, self.owners)
 
     def _source(self, folder: str) -> Replay:
-        """The positions of other records, of this game, possibly of another size."""
-        lots, game = [], self.game
+        """A replay window over the games of another directory, of this game and possibly another size."""
+        sets, game = [], self.game
         for header, records in read_folder(folder):
             if header["game"] != self.config.game:
-                raise ValueError(f"the games in {folder} are of {header['game']}, not of {self.config.game}")
+                raise ValueError(f"sources: {folder} has games of {header['game']}, not of {self.config.game}")
             game = make_game(header["game"], **header["params"])
             search = SearchConfig(**header["search"])
-            lots.append(make_samples(game, records, search, self.config.targets, self.players, self.owners))
-        if not any(map(len, lots)):
-            raise ValueError(f"no positions to learn from in {folder}")
-        window = self.config.window.replace(size=sum(map(len, lots)), growing=False)
+            sets.append(make_samples(game, records, search, self.config.targets, self.players, self.owners))
+        if not any(map(len, sets)):
+            raise ValueError(f"sources: {folder} has no recorded positions")
+        window = self.config.window.replace(size=sum(map(len, sets)), growing=False)
         replay = Replay(game, window, self.config.targets, self.device)
-        for lot in lots:
-            replay.add(lot)
+        for samples in sets:
+            replay.add(samples)
         return replay
 
     def draw(self) -> TrainingBatch:
-        """The batch of the next step: of the run's own positions or, as often as their weights say, of a source's."""
+        """Sample the batch of the next step, from the run's own games or from a source, chosen by weight."""
         seed, step = self.config.seed, self.learner.steps
         weights = np.array([1.0, *(source.weight for source in self.config.sources)])
         chosen = int(np.random.default_rng((seed, step, 1)).choice(len(weights), p=weights / weights.sum()))
         replay = ([self.replay, *self.sources])[chosen]
         return replay.draw(self.config.loop.batch, (seed, step, 2))
 
-    # Steps and figures.
+    # Steps and metrics.
 
     def train_step(self, share: float) -> None:
-        """One step, when so much of the run's games is done; its losses are written down a little later."""
+        """Run one training step at the completed fraction ``share`` of the games; its losses are written later."""
         batch = self.draw()
         progress = self.progress(share)
         self.status.done = progress
@@ -209,7 +209,7 @@ class Training:
             self.flush_steps()
 
     def flush_steps(self) -> None:
-        """Write down the losses of the steps since the last time."""
+        """Write the losses of the steps since the last flush."""
         if not self._waiting:
             return
         names = list(self._waiting[0][2])
@@ -220,18 +220,19 @@ class Training:
             figures = {**dict(zip(names, row, strict=True)), "learning_rate": rate}
             if not all(np.isfinite(row)):
                 raise FloatingPointError(
-                    f"the loss at step {step} is {figures}: training has come apart; lower the rate"
+                    f"Training diverged: the loss at step {step} is not finite ({figures}). "
+                    "Lower optimizer.learning_rate."
                 )
             self.metrics.write("step", step, figures)
             self.metrics.tell("step", step, figures)
         self._waiting.clear()
         self.show(step=self.learner.steps, figures=figures)
 
-    def end_iteration(self, figures: Mapping[str, float], taken: Taken) -> None:
-        """Write down an iteration, after which so much was learnt from, and keep its network."""
+    def end_iteration(self, figures: Mapping[str, float], consumed: Consumed) -> None:
+        """Write the metrics and the checkpoint of an iteration."""
         self.flush_steps()
         self.iteration += 1
-        self.steps_in_iteration, self.taken, self.unreported = 0, taken, {}
+        self.steps_in_iteration, self.consumed, self.unreported = 0, consumed, {}
         made = {"seconds": self.seconds, "step": self.learner.steps, "positions": self.replay.total}
         made |= {"replay_age": self.replay.mean_age, **self.judged, **figures, **self.rates}
         self.metrics.write("iteration", self.iteration, made)
@@ -241,7 +242,7 @@ class Training:
         self.show(iteration=self.iterations_over, share=0.0, figures=made)
 
     def judge(self, rows: int) -> None:
-        """See how the network does on the newest positions, before it has learnt from them."""
+        """Evaluate the network on the newest positions, before it is trained on them."""
         batch = self.replay.newest(max(1, min(rows, JUDGED)))
         self.judged = {f"new_{name}": value for name, value in self.learner.judge(batch).items()}
 
@@ -256,7 +257,7 @@ class Training:
     # Checkpoints.
 
     def checkpoint(self, partial: bool = False) -> None:
-        """Keep everything; ``partial``: in the middle of an iteration. Games that nobody needs are deleted after it."""
+        """Write a checkpoint (``partial``: within an iteration), then delete games that are no longer needed."""
         self.metrics.flush()
         surplus = [] if partial else self._surplus()
         progress = {
@@ -267,7 +268,7 @@ class Training:
             "judged": self.judged,
             "rates": self.rates,
             "overlap": self.overlap,
-            "taken": asdict(self.taken),
+            "taken": asdict(self.consumed),
             "unreported": self.unreported,
             "network_id": network_id(self.learner.playing),
             **origin(),
@@ -287,20 +288,20 @@ class Training:
             path.unlink(missing_ok=True)
 
     def _surplus(self) -> list[Path]:
-        """Shards that ``keep_games`` does not keep and no checkpoint that can be gone on from needs; counts them."""
-        loop, taken = self.config.loop, self.taken
+        """Shards beyond ``keep_games`` that no resumable checkpoint needs; counts them as discarded."""
+        loop, consumed = self.config.loop, self.consumed
         if loop.keep_games is None or not self.games_folder.is_dir():
             return []
         older = checkpoints(self.folder / "checkpoints")
         resumable = [path for path in older[max(0, len(older) + 1 - loop.keep) :] if (path / LEARNER).exists()]
-        found = self.shelf.surplus(min([taken.needed_from, *map(_needed_from, resumable)]), loop.keep_games)
-        new = sum(self.shelf.count(path) for path in found if shard_number(path) >= taken.discarded_before)
-        before = max([taken.discarded_before, *(shard_number(path) + 1 for path in found)])
-        self.taken = replace(taken, discarded=taken.discarded + new, discarded_before=before)
+        found = self.watcher.surplus(min([consumed.needed_from, *map(_needed_from, resumable)]), loop.keep_games)
+        new = sum(self.watcher.count(path) for path in found if shard_number(path) >= consumed.discarded_before)
+        before = max([consumed.discarded_before, *(shard_number(path) + 1 for path in found)])
+        self.consumed = replace(consumed, discarded=consumed.discarded + new, discarded_before=before)
         return found
 
     def _restore(self) -> bool:
-        """Go on from the newest checkpoint, if there is one; whether it is known how much was learnt from."""
+        """Resume from the newest checkpoint, if any; returns whether the consumed games are known."""
         found = read_newest([self.folder / "checkpoints", self.folder / "partial"])
         if found is None:
             return True
@@ -310,32 +311,32 @@ class Training:
         self.before, self.judged = progress["seconds"], progress["judged"]
         self.rates = progress.get("rates", {})  # earlier versions did not keep them, nor those below
         self.unreported = progress.get("unreported", {})
-        self.taken = Taken(**progress.get("taken", {}))
+        self.consumed = Consumed(**progress.get("taken", {}))
         return "taken" in progress
 
     def _count_from_history(self) -> None:
-        """What was learnt from, as far as the figures of an earlier version tell."""
+        """Estimate the consumed games from the metrics of an earlier version."""
         history = self.status.history
         games = sum(int(line.get("games", 0)) for line in history)
-        if self.overlap:  # earlier versions counted the games of a run that went on again
-            games = min(games, sum(map(self.shelf.count, own_shards(self.games_folder))))
-        self.taken = Taken(games, int(max((line.get("positions", 0) for line in history), default=0)))
+        if self.overlap:  # earlier versions counted games again after a resume
+            games = min(games, sum(map(self.watcher.count, own_shards(self.games_folder))))
+        self.consumed = Consumed(games, int(max((line.get("positions", 0) for line in history), default=0)))
 
     def refuse_other_mode(self) -> None:
-        """Raise a ValueError if the run in the folder has overlapped and this one would take turns."""
+        """Raise a ValueError if the run in the directory was overlapped and this one would alternate."""
         newest, overlapped = latest(self.folder / "checkpoints"), False
         if newest is not None and int(newest.name):
             with suppress(OSError, ValueError):  # a damaged one is dealt with later
                 overlapped = read_progress(newest).get("overlap", False)
         if overlapped and not self.overlap:
             raise ValueError(
-                f"the run in {self.folder} has played while it trained, so that its checkpoints are not iterations: "
-                "go on with loop.overlap=true, or give another folder"
+                f"the run in {self.folder} was trained with loop.overlap=true and cannot be resumed without it: "
+                "set loop.overlap=true, or use another directory"
             )
 
 
 def _needed_from(checkpoint: Path) -> int:
-    """The first shard that going on from a checkpoint needs."""
+    """The first shard needed to resume from a checkpoint."""
     try:
         return int(read_progress(checkpoint)["taken"]["needed_from"])
     except (OSError, ValueError, KeyError):
@@ -343,14 +344,14 @@ def _needed_from(checkpoint: Path) -> int:
 
 
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:
-    """The network a run begins with: a fresh one, or a saved one."""
+    """The initial network of a run: a new one, or a saved one."""
     if config.start is not None:
         return load(config.start, game)
     return make(game, config.network, seed=config.seed)
 
 
 def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.device) -> Any:
-    """What runs the network in self-play. Batches are large there, for which torch is the faster one on a CPU too."""
+    """The evaluator of self-play. Its batches are large, for which torch is faster even on a CPU."""
     loop = config.loop
     if loop.evaluator == "onnx" or (loop.exact and loop.evaluator == "auto"):
         from ramify.evaluators.onnx import Onnx
@@ -360,14 +361,14 @@ def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.devic
 
 
 def rollout_search(config: TrainConfig) -> SearchConfig:
-    """The searches of iterations that know nothing but random games: full ones, as many simulations are cheap."""
+    """Search settings of rollout iterations: every search is a full one, because simulations are cheap."""
     return config.search.replace(simulations=config.loop.rollout_simulations, fast_simulations=None, batch=1)
 
 
 def self_play(
     config: TrainConfig, game: Game, evaluator: Any, first: int, games: int | None, search: SearchConfig | None = None
 ) -> SelfPlay:
-    """The games of a run from a number on."""
+    """Self-play games of a run, numbered from ``first``."""
     loop = config.loop
     parallel = loop.parallel_games if games is None else min(loop.parallel_games, games)
     fixed = (loop.parallel_games + 1) // 2 * config.search.batch if loop.exact else None
@@ -386,7 +387,7 @@ def self_play(
 
 
 def speed(progress: Progress) -> dict[str, float]:
-    """How fast games are played."""
+    """Speed of self-play."""
     return {
         "positions_per_s": progress.positions_per_s,
         "evaluations_per_s": progress.evaluations_per_s,
@@ -395,7 +396,7 @@ def speed(progress: Progress) -> dict[str, float]:
 
 
 def game_figures(games: list[GameRecord]) -> dict[str, float]:
-    """What some games were like."""
+    """Metrics of games."""
     count = max(len(games), 1)
     return {
         "games": float(len(games)),
@@ -406,7 +407,7 @@ def game_figures(games: list[GameRecord]) -> dict[str, float]:
 
 
 def origin() -> dict[str, str]:
-    """Where a checkpoint was made: version, commit, machine."""
+    """Origin of a checkpoint: versions and commit."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -418,7 +419,7 @@ def origin() -> dict[str, str]:
 
 @functools.cache  # of what runs: asked at every checkpoint, it takes a process each time
 def _commit() -> str:
-    """The commit of the source tree, where the package is one."""
+    """The commit of the source tree, if the package runs from one."""
     here = Path(__file__).resolve().parent
     try:
         found = subprocess.run(
@@ -430,7 +431,7 @@ def _commit() -> str:
 
 
 def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathLike[str]) -> Training:
-    """A run that can begin, or an error that says why it cannot: nothing has been written until then."""
+    """Validate the config and the directory and create the run; nothing is written yet."""
     if not isinstance(config, TrainConfig | str | os.PathLike):
         raise TypeError(
             "config must be a TrainConfig, the name of a preset or a YAML file, "
@@ -438,7 +439,7 @@ def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathL
         )
     chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
     place = Path(folder)
-    usable(place)
+    check_folder(place)
     refuse_foreign(place)
     refuse_held(place)
     refuse_other_settings(chosen, place)
@@ -448,15 +449,15 @@ def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathL
 
 
 def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> Path:
-    """Train until the run is over; the folder of the last checkpoint. The caller holds the run's folder."""
-    from ramify.training.alternate import take_turns
-    from ramify.training.overlap import play_meanwhile
+    """Train until the end of the run; returns the last checkpoint. The caller holds the lock of the run."""
+    from ramify.training.alternate import train_alternating
+    from ramify.training.overlap import train_overlapped
 
     try:
         with terminable():
             training.begin(sinks, show)
             try:
-                (play_meanwhile if training.overlap else take_turns)(training)
+                (train_overlapped if training.overlap else train_alternating)(training)
             except KeyboardInterrupt:
                 training.flush_steps()
                 training.checkpoint(partial=True)
@@ -464,10 +465,10 @@ def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = 
             finally:
                 training.metrics.close()
     except OSError as error:
-        told = explained(error, training.folder)
-        if told is error:
+        explanation = explained(error, training.folder)
+        if explanation is error:
             raise
-        raise told from None
+        raise explanation from None
     found = latest(training.folder / "checkpoints")
     assert found is not None
     return found
@@ -480,11 +481,11 @@ def train(
     sinks: tuple[Sink, ...] = (),
     show: Show | None = None,
 ) -> Path:
-    """Train, or go on with a run that was stopped, in a folder; returns the folder of the last checkpoint.
+    """Train a network, or resume a stopped run; returns the directory of the last checkpoint.
 
-    Ctrl-C and SIGTERM end a run with everything kept: the same call goes on where it was. A folder belongs to one
-    config: another one is an error, except for what ``loop`` says of how long and with what. So is one in which a
-    process trains now, and one with files of other programs under the names that a run needs.
+    Ctrl-C and SIGTERM save and end the run; the same call resumes it. It is an error if the directory has a run with
+    other settings (except for the length and the resources in ``loop``), is in use by another process, or has files of
+    other programs under the names that a run uses.
     """
     training = prepare(config, folder)
     with held(training.folder):

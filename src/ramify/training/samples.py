@@ -1,6 +1,6 @@
-"""From records of games to what a network learns from: one row per recorded position, seen by who acts in it.
+"""Training data from game records: one row per recorded position, from the view of the acting player.
 
-Everything is in the viewer's order, as networks give it: the acting player first, player 0 where both act.
+Arrays are in the viewer's order, like network outputs: the acting player first, player 0 where both act.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OWNED = ("hex", "connect_four", "tictactoe")
 
 @dataclass(frozen=True)
 class Samples:
-    """Positions to learn from. ``players`` is 1 where a network answers for the viewer alone, else 2."""
+    """Training positions. ``players`` is 1 if the network predicts only for the viewer, else 2."""
 
     observations: NDArray[np.float32]  # [n, *observation_shape]
     policies: NDArray[np.float32]  # [n, players, num_actions]; zeros for a player who does not act
@@ -40,14 +40,14 @@ class Samples:
 
 
 def join(parts: Sequence[Samples]) -> Samples:
-    """Several lots as one."""
+    """Concatenate samples."""
     return Samples(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Samples)))
 
 
 def make_samples(
     game: Game, records: Iterable[GameRecord], search: SearchConfig, targets: TargetConfig, players: int, owners: bool
 ) -> Samples:
-    """The recorded positions of some games, in the order of the games' numbers."""
+    """The recorded positions of games, ordered by game number."""
     parts = [game_samples(game, record, search, targets, players, owners) for record in sorted(records, key=_number)]
     return join([blank(game, 0, players, owners), *parts])
 
@@ -57,7 +57,7 @@ def _number(record: GameRecord) -> int:
 
 
 def blank(game: Game, count: int, players: int, owners: bool) -> Samples:
-    """Room for so many positions: zeros."""
+    """Arrays of zeros for ``count`` positions."""
     actions = (count, players, game.num_actions)
     return Samples(
         np.zeros((count, *game.observation_shape), np.float32),
@@ -72,9 +72,9 @@ def blank(game: Game, count: int, players: int, owners: bool) -> Samples:
 
 
 def cells(game: Game) -> int:
-    """How many cells an observation's planes have."""
+    """Number of cells in an observation's planes."""
     if game.name not in OWNED:
-        raise ValueError(f"who owns a cell at the end is not known in {game.name}, only in {', '.join(OWNED)}")
+        raise ValueError(f"an ownership head cannot be trained for {game.name}, only for {', '.join(OWNED)}")
     return int(np.prod(game.observation_shape[1:]))
 
 
@@ -111,7 +111,7 @@ def fill_policies(
     search: SearchConfig,
     targets: TargetConfig,
 ) -> None:
-    """Write the policy targets of those who act, what was legal, and how surprising the search was."""
+    """Write the policy targets of the acting players, the legal actions, and KL(target ‖ prior)."""
     root = found.root(search)
     for place, player in enumerate(order):
         if player not in move.acting:
@@ -121,13 +121,13 @@ def fill_policies(
         share = weights / total if total > 0 else found.priors[player].astype(np.float64)
         made.policies[row, place, found.outcomes[player]] = share
         made.legal[row, place, state.legal_actions(player)] = True
-        told = share > 0
-        prior = np.maximum(found.priors[player][told], 1e-9)
-        made.surprise[row] += max(0.0, float((share[told] * np.log(share[told] / prior)).sum()))
+        positive = share > 0
+        prior = np.maximum(found.priors[player][positive], 1e-9)
+        made.surprise[row] += max(0.0, float((share[positive] * np.log(share[positive] / prior)).sum()))
 
 
 def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.float64]]:
-    """Every position, the last one too, and the rewards [moves, 2]; those by resignation come with the last move."""
+    """All positions, the final one included, and the rewards [moves, 2]; a resignation is paid at the last move."""
     state = game.initial_state(seed=record.seed)
     states, rewards = [state.copy()], np.zeros((len(record.moves), 2))
     for number, move in enumerate(record.moves):
@@ -141,11 +141,11 @@ def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.floa
 def value_targets(
     record: GameRecord, rewards: NDArray[np.float64], targets: TargetConfig, discount: float
 ) -> NDArray[np.float64]:
-    """What each position is worth to each player, [moves, 2], mixed as the targets say.
+    """The value target of each position and player, [moves, 2].
 
-    The rewards that were still to come when a game was cut short are not known. The last search has estimated them,
-    seen from the position it began in: what was won from there on is part of its value, so the targets of the positions
-    before it build on that value and on the rewards before it alone. Moves after it were not searched and are no rows.
+    The remaining rewards of a cut game are unknown; the value of the last search estimates them from its position on.
+    The targets of earlier positions therefore use that value and only the rewards before it. Moves after the last
+    search are not recorded.
     """
     moves = record.moves
     found = [None if move.found is None else move.found.value.astype(np.float64) for move in moves]
@@ -167,7 +167,7 @@ def value_targets(
 
 
 def final_owners(state: State, viewer: int) -> NDArray[np.int8]:
-    """Who owns each cell at the end: 1 the viewer, -1 the other."""
+    """The owner of each cell at the end: 1 the viewer, -1 the other player."""
     planes: NDArray[Any] = state.observation(viewer)[:2].reshape(2, -1)
     owners: NDArray[np.int8] = (planes[0] - planes[1]).astype(np.int8)
     return owners

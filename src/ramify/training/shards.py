@@ -1,4 +1,4 @@
-"""The games of a run, as they come to lie on disk, and what of them a run has learnt from."""
+"""The shards of a run's games, and the record of which games were used for training."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from ramify.selfplay.records import SUFFIX, DamagedShard, GameRecord, read_heade
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What a run has learnt from. Its checkpoints keep this, so that nothing is counted twice when it goes on.
+class Consumed:
+    """Games used for training so far; saved in checkpoints, so that nothing is counted twice after a resume.
 
-    In turns, the games of iterations that are over; with overlap, those of every shard that was taken in.
+    These are the games of completed iterations or, with overlap, of all shards added to the window.
     """
 
     games: int = 0
     positions: int = 0
-    next_game: int = 0  # numbers from here on are free
-    last_shard: int | None = None  # with overlap: the number of the shard taken in last; -1: none that is there
-    needed_from: int = 0  # the number of the first shard that the window needs
+    next_game: int = 0  # the next unused game number
+    last_shard: int | None = None  # with overlap: the number of the last shard added; -1: none
+    needed_from: int = 0  # the number of the first shard in the window
     discarded: int = 0  # games whose shards were deleted (loop.keep_games)
-    discarded_before: int = 0  # shards below this number are counted there already
+    discarded_before: int = 0  # shards below this number are included in ``discarded``
 
 
 def shard_number(path: Path) -> int:
-    """The number of a shard; -1 if it has none, and is not a run's own then."""
+    """The number of a shard; -1 if its name has none, in which case it is not one of the run's own."""
     return int(path.stem) if re.fullmatch(rf"[0-9]{{6,}}{re.escape(SUFFIX)}", path.name) else -1
 
 
 def own_shards(folder: Path) -> list[Path]:
-    """The shards of a run's folder, in the order of their numbers."""
+    """The shards of a run, ordered by number."""
     return sorted((path for path in shards(folder) if shard_number(path) >= 0), key=shard_number)
 
 
 class ShardWatcher:
-    """Reads every shard of a folder once, and deletes those that nobody needs."""
+    """Finds new shards in a directory, and shards that are no longer needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._seen: dict[str, tuple[int, int]] = {}  # which file it was: names come again after files were deleted
-        self._games: dict[str, int] = {}  # how many are in a shard
+        self._seen: dict[str, tuple[int, int]] = {}  # identity of the file: names are reused after a deletion
+        self._games: dict[str, int] = {}  # number of games per shard
         self._last_game: dict[int, int] = {}  # the highest number of a game, by number of the shard
 
     def unread(self, up_to: int | None = None) -> list[Path]:
-        """Shards that came since the last call, up to a number if one is given."""
+        """Shards that are new since the last call, up to a shard number if one is given."""
         found = []
         for path in own_shards(self.folder):
             if up_to is not None and shard_number(path) > up_to:
@@ -61,7 +61,7 @@ class ShardWatcher:
         return found
 
     def fresh(self) -> list[GameRecord]:
-        """The games of those shards; damaged ones are reported and left out."""
+        """The games of the unread shards; damaged shards are logged and skipped."""
         found = []
         for path in self.unread():
             for _, games in read_shards([path]):
@@ -70,12 +70,12 @@ class ShardWatcher:
         return found
 
     def first_with(self, game: int) -> int:
-        """The number of the first shard, of those read by ``fresh``, that has this game or later ones."""
+        """The number of the first shard read by ``fresh`` that has this game or later ones."""
         later = [shard for shard, last in self._last_game.items() if last >= game]
         return min(later, default=max(self._last_game, default=-1) + 1)
 
     def count(self, path: Path) -> int:
-        """How many games a shard has, as far as it can be read."""
+        """Number of games in a shard; 0 if it cannot be read."""
         if path.name not in self._games:
             self._games[path.name] = 0
             with suppress(DamagedShard, OSError):
@@ -83,9 +83,9 @@ class ShardWatcher:
         return self._games[path.name]
 
     def surplus(self, before: int, keep: int) -> list[Path]:
-        """Shards below a number, oldest first, without which there are still so many games; never the last shard.
+        """Shards below number ``before``, oldest first, that can be deleted if ``keep`` games are to remain.
 
-        What cannot be read as a shard is left alone: nothing says that it is ours.
+        The last shard and files that cannot be read as shards are never included.
         """
         there = own_shards(self.folder)
         left, found = sum(map(self.count, there)), list[Path]()
@@ -98,17 +98,17 @@ class ShardWatcher:
         return found
 
 
-def in_window(lots: list[tuple[int, int]], window: int) -> list[tuple[int, int]]:
-    """Those (name, positions) that reach into a window of so many positions; the last one always."""
-    left, start = window, len(lots)
-    while start > 0 and (left > 0 or start == len(lots)):
+def in_window(parts: list[tuple[int, int]], window: int) -> list[tuple[int, int]]:
+    """The (name, positions) that overlap a window of that many positions; always includes the last one."""
+    left, start = window, len(parts)
+    while start > 0 and (left > 0 or start == len(parts)):
         start -= 1
-        left -= lots[start][1]
-    return lots[start:]
+        left -= parts[start][1]
+    return parts[start:]
 
 
 def missing(first: int, count: int, have: Iterable[int]) -> list[tuple[int, int]]:
-    """(first, count) of every unbroken row of numbers that are not there."""
+    """(first, count) of every consecutive run of missing numbers."""
     there, rows = set(have), list[tuple[int, int]]()
     for number in range(first, first + count):
         if number in there:

@@ -1,7 +1,7 @@
-"""The promises of a game, each as a check of one position. ``check.py`` plays the games that these look at.
+"""The checks of ``check_game``, each on one position. ``check.py`` plays the games.
 
-A check yields a sentence for what it sees that breaks its promise. Checks come in stages: what a later stage
-finds may follow from what an earlier one found, so the earlier one counts. Importing a stage adds its checks.
+A check yields a sentence for each violation. Checks are grouped in stages: a finding of a later stage may follow
+from one of an earlier stage, which is then reported. Importing a stage registers its checks.
 """
 
 from ramify.games.promises import form, handling, meaning

@@ -1,4 +1,4 @@
-"""What checks are made of: stages, the position under examination, and what can be seen of it."""
+"""Base of the checks: stages, the position under examination, and its observable properties."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Stage(IntEnum):
-    """What a finding rests on: everything of the stages before it."""
+    """The stages of checks; each relies on the ones before it."""
 
     FORM = 0
     REPEATABLE = 1
@@ -29,7 +29,7 @@ class Stage(IntEnum):
 
 @dataclass
 class Visit:
-    """A position under examination. Checks leave `state` as they found it."""
+    """A position under examination. Checks must not change `state`."""
 
     game: Game
     state: State
@@ -45,7 +45,7 @@ class Visit:
 
 @dataclass
 class Memory:
-    """Positions met so far, by key, and how many pairs with one key were compared."""
+    """Positions seen so far by key, and the number of compared pairs with equal keys."""
 
     met: dict[int, tuple[Facts, int, tuple[Turn, ...]]] = field(default_factory=dict)
     transpositions: int = 0
@@ -62,7 +62,7 @@ CHECKS: list[Check] = []
 
 
 def promise(name: str, stage: Stage) -> Callable[[Callable[[Visit], Seen]], Callable[[Visit], Seen]]:
-    """Decorator: this function checks that promise on every position examined."""
+    """Decorator that registers a check of a promise, to be run on every position examined."""
 
     def add(look: Callable[[Visit], Seen]) -> Callable[[Visit], Seen]:
         CHECKS.append(Check(name, stage, look))
@@ -75,7 +75,7 @@ def promise(name: str, stage: Stage) -> Callable[[Callable[[Visit], Seen]], Call
 
 
 class CallFailedError(Exception):
-    """A call that must work raised something, the cause of this; `promise` is the one it breaks."""
+    """A call that must work raised an error, which is the cause; `promise` is the violated one."""
 
     def __init__(self, promise: str, call: str) -> None:
         super().__init__(promise, call)
@@ -84,7 +84,7 @@ class CallFailedError(Exception):
 
 
 def ask(promise: str, call: Callable[..., T], *args: Any) -> T:
-    """Call the game, so that an error counts against that promise, whatever is being checked at the time."""
+    """Call the game; an error counts as a violation of that promise, whatever check is running."""
     try:
         return call(*args)
     except BrokenGame:
@@ -104,13 +104,13 @@ def play(state: State, turn: Turn) -> Any:
 
 
 def facts(state: State) -> Facts:
-    """Everything that can be seen of a position, in arrays of its own."""
+    """All observable properties of a position, copied."""
     seen = {"key": ask("keys", getattr, state, "key"), "text": ask("text", str, state)}
     return {**view(state), **seen, "returns": state.returns.copy()}
 
 
 def view(state: State) -> Facts:
-    """What equal keys promise to be equal."""
+    """The properties that must be equal for equal keys."""
     seen: Facts = {"acting": ask("acting", getattr, state, "acting")}
     for player in (0, 1):
         seen[f"legal_actions({player})"] = ask("legal actions", state.legal_actions, player).copy()
@@ -119,7 +119,7 @@ def view(state: State) -> Facts:
 
 
 def difference(one: Facts, other: Facts) -> str | None:
-    """How two collections of facts differ, or None."""
+    """The difference of two collections of properties, or None."""
     for name, value in one.items():
         if isinstance(value, np.ndarray):
             if not _same(value, other[name]):
@@ -130,12 +130,12 @@ def difference(one: Facts, other: Facts) -> str | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal arrays; bytes first, which is quick and nearly always enough."""
+    """Whether arrays are equal; compares bytes first, which is fast and nearly always sufficient."""
     return (one.shape == other.shape and one.tobytes() == other.tobytes()) or np.array_equal(one, other)
 
 
 def _places(one: Any, other: Any) -> str:
-    """Where two long arrays differ."""
+    """The indices at which two long arrays differ."""
     if one.shape != other.shape or one.size < 10:
         return ""
     places = np.argwhere(one != other)

@@ -1,4 +1,4 @@
-"""Handling: what a state is to those who hold it."""
+"""Handling: copies, arrays, pickling, invalid calls and fields of a state."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def illegal_actions(visit: Visit) -> Seen:
 
 
 def _unplayable(visit: Visit) -> Iterator[tuple[Any, ...]]:
-    """Arguments of apply that must be refused here."""
+    """Arguments of apply that must be rejected."""
     state, count = visit.state, visit.game.num_actions
     if state.is_over:
         yield from [(0,), (count - 1,), (0, 0), ()]

@@ -1,4 +1,4 @@
-"""Meaning: what names, outcomes, symmetries and keys say about the future."""
+"""Meaning: consistency of names, outcomes, symmetries and keys with the rules."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _image_turn(turn: Turn, symmetry: Symmetry) -> Turn:
 
 @promise("keys", Stage.MEANING)
 def keys(visit: Visit) -> Seen:
-    """Equal keys: positions met before, and the same turns from here in another order."""
+    """Equal keys: positions seen before, and the same turns in another order."""
     memory, state = visit.memory, visit.state
     now, history = view(state), tuple(visit.history)
     known = memory.met.setdefault(state.key, (now, visit.seed, history))
@@ -220,9 +220,9 @@ def played(state: State, turns: Sequence[Turn]) -> State | None:
 
 
 def _futures(one: State, other: State, rng: np.random.Generator) -> str | None:
-    """How two states with one key come apart under the same random turns, or None.
+    """The first difference of two states with equal keys under the same random turns, or None.
 
-    Where a game has a rule on repetition, `key` leaves the past out and `history_key` holds it.
+    In a game with a repetition rule, `key` ignores the history and `history_key` includes it.
     """
     if getattr(one, "history_key", 0) != getattr(other, "history_key", 0):
         return None
