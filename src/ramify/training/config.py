@@ -216,20 +216,33 @@ class TrainConfig(Settings):
 
     what = "training"
 
-    game: str = Field(description="a name of rf.list_games()")
-    params: dict[str, Any] = Field(default_factory=dict, description="the game's parameters")
-    imports: tuple[str, ...] = Field((), description="modules or Python files to import first: they register the game")
-    network: str | dict[str, Any] = Field("4x32", description="a size such as 6x64, or settings of a network")
-    start: str | None = Field(None, description="a saved network to start from, of this game and any size it serves")
-    seed: int = Field(0, ge=0, lt=2**63, description="of weights, games and batches")
-    search: SearchConfig = Field(default_factory=SearchConfig, description="the searches of self-play")
-    play: PlayConfig = Field(default_factory=PlayConfig, description="how games are played")
-    targets: TargetConfig = Field(default_factory=TargetConfig, description="what is learnt from a position")
-    window: WindowConfig = Field(default_factory=WindowConfig, description="which positions are learnt from")
-    sources: tuple[SourceConfig, ...] = Field((), description="other records to learn from as well")
-    optimizer: OptimizerConfig = Field(default_factory=OptimizerConfig, description="how weights change")
-    losses: LossConfig = Field(default_factory=LossConfig, description="what counts how much")
-    loop: LoopConfig = Field(default_factory=LoopConfig, description="how long, how many, and with what")
+    game: str = Field(description="Name of the game, see rf.list_games().")
+    params: dict[str, Any] = Field(default_factory=dict, description="Parameters of the game.")
+    imports: tuple[str, ...] = Field(
+        (), description="Modules or Python files that are imported first; they register the game."
+    )
+    network: str | dict[str, Any] = Field(
+        "4x32", description="Size of a residual network, such as 6x64, or a mapping of network settings."
+    )
+    start: str | None = Field(
+        None,
+        description=(
+            "Saved network from which training starts; it must be for this game, and may be for another board size."
+        ),
+    )
+    seed: int = Field(0, ge=0, lt=2**63, description="Seed of network initialisation, self-play and sampling.")
+    search: SearchConfig = Field(default_factory=SearchConfig, description="Search settings of self-play.")
+    play: PlayConfig = Field(default_factory=PlayConfig, description="Self-play settings.")
+    targets: TargetConfig = Field(default_factory=TargetConfig, description="Training targets and data augmentation.")
+    window: WindowConfig = Field(default_factory=WindowConfig, description="Replay window.")
+    sources: tuple[SourceConfig, ...] = Field((), description="Additional sources of training games.")
+    optimizer: OptimizerConfig = Field(
+        default_factory=OptimizerConfig, description="Optimizer and learning-rate schedule."
+    )
+    losses: LossConfig = Field(default_factory=LossConfig, description="Weights of the losses.")
+    loop: LoopConfig = Field(
+        default_factory=LoopConfig, description="Length of the run, self-play throughput, devices and checkpoints."
+    )
 
     def make_game(self) -> Game:
         """The game of the run, after its ``imports``: in every process that needs it."""
