@@ -48,12 +48,12 @@ def test_tables_have_short_names_and_json_has_whole_texts(run) -> None:
         f"search:simulations=2,{common}",
         f"search:simulations=4,{common}",
     ]
-    options = ["--game", "tictactoe", "--games", "2", "--anchor", "strong"]
-    code, out, _ = run("tournament", *players, *options)
+    options = ["--games", "2", "--anchor", "strong"]
+    code, out, _ = run("tournament", "tictactoe", *players, *options)
     assert code == 0
     assert "temperature_moves" not in out
     assert all(text in out for text in ("strong", "search:simulations=2 ", "search:simulations=4 "))
-    found = json.loads(run("tournament", *players, *options, "--json")[1])
+    found = json.loads(run("tournament", "tictactoe", *players, *options, "--json")[1])
     assert found["found"] == 6
     rows = {row["player"]: row for row in found["players"]}
     assert set(rows) == {read_player(text).label for text in players}

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 import ramify as rf
+from ramify.arena import SearchPlayerConfig
 from ramify.cli import boards, watch
 from ramify.cli.boards import board_text
 from ramify.cli.common import print_position
@@ -109,7 +110,7 @@ def test_boards_fit_a_small_terminal(name: str, params: dict) -> None:
     lines = board_text(state, None, SMALL).plain.splitlines()
     assert len(lines) <= SMALL[1]
     assert max(map(len, lines)) <= SMALL[0]
-    players = [watch.Player(state.game, number, 5, number) for number in (0, 1)]
+    players = [watch.Player(state.game, number, SearchPlayerConfig(simulations=5), number) for number in (0, 1)]
     choices = [player.choose(state) for player in players if player.number in state.acting] * 30
     console = Console(file=StringIO(), width=80, height=24, force_terminal=True, color_system=None)
     drawn = console.render_lines(watch.screen(state, None, players, choices, (80, 24)), pad=False)
@@ -124,7 +125,7 @@ def test_boards_fit_a_small_terminal(name: str, params: dict) -> None:
 def test_boards_are_cut_off_and_not_wrapped(name: str, params: dict, width: int) -> None:
     state = rf.make(name, **params).initial_state(0)
     lines = board_text(state, None, (width, 99)).plain.rstrip("\n").splitlines()
-    players = [watch.Player(state.game, number, 5, number) for number in (0, 1)]
+    players = [watch.Player(state.game, number, SearchPlayerConfig(simulations=5), number) for number in (0, 1)]
 
     def shown(show, **settings) -> list[str]:
         console = Console(file=StringIO(), width=width, color_system=None, **settings)
@@ -154,7 +155,7 @@ def test_stones_are_coloured_and_column_letters_are_not() -> None:
 
 def test_watch_marks_the_last_move(capsys: pytest.CaptureFixture[str]) -> None:
     state = rf.make("tictactoe").initial_state()
-    players = [watch.Player(state.game, number, 20, number) for number in (0, 1)]
+    players = [watch.Player(state.game, number, SearchPlayerConfig(simulations=20), number) for number in (0, 1)]
     watch.watch_plain(Console(), state, players, 0.0)
     out = capsys.readouterr().out
     last = [line for line in out.splitlines() if " plays " in line][-1].split()[2]
@@ -162,6 +163,6 @@ def test_watch_marks_the_last_move(capsys: pytest.CaptureFixture[str]) -> None:
     assert row[2 * (ord(last[0]) - 97) + 1] == "("
     console = Console(force_terminal=True, width=80, height=24)
     state = rf.make("tictactoe").initial_state()
-    players = [watch.Player(state.game, number, 20, number) for number in (0, 1)]
+    players = [watch.Player(state.game, number, SearchPlayerConfig(simulations=20), number) for number in (0, 1)]
     watch.watch_live(console, state, players, pause=0.0)
     assert "(" in capsys.readouterr().out.replace("(expects", "")

@@ -105,7 +105,7 @@ def test_a_person_can_win(played) -> None:
 
 
 def test_moves_are_taken_in_any_case(played) -> None:
-    lines = played("hex", "--size", "4", "--simulations", "20", typed="B2\nMOVES\nQUIT\n")
+    lines = played("hex", "-p", "size=4", "--simulations", "20", typed="B2\nMOVES\nQUIT\n")
     assert stones(lines) == [(0, 0), (1, 1)]
     assert "b2" not in next(line for line in lines if "a1" in line and "d4" in line)
     assert lines[-1].endswith("Goodbye.")
@@ -131,7 +131,7 @@ def test_a_move_that_can_be_two_is_asked_about(played) -> None:
 def test_a_person_can_resign_and_change_their_mind(played, tmp_path: Path) -> None:
     saved = tmp_path / "given_up.json"
     typed = f"b2\nresign\nresign\nmoves\nhint\nb3\nsave {saved}\nundo\nmoves\nquit\n"
-    lines = played("hex", "--size", "4", "--simulations", "20", typed=typed)
+    lines = played("hex", "-p", "size=4", "--simulations", "20", typed=typed)
     text = "\n".join(lines)
     assert "You resign, and the opponent wins." in text
     assert "game over> The game is already over." in text
@@ -144,12 +144,12 @@ def test_a_person_can_resign_and_change_their_mind(played, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "move", "extension"),
     [
-        (["hex", "--size", "4"], "b2", "json"),
-        (["hex", "--size", "4", "--set", "swap=true", "--side", "1"], "swap", "sgf"),
+        (["hex", "-p", "size=4"], "b2", "json"),
+        (["hex", "-p", "size=4", "-p", "swap=true", "--side", "1"], "swap", "sgf"),
         (["chess"], "e2e4", "json"),
         (["chess", "--state", "4k3/P7/8/8/8/8/8/4K3 w - - 0 1"], "a8=R", "pgn"),
         (["connect_four"], "d", "json"),
-        (["pyrat", "--set", "preset=tiny"], "UP", "json"),
+        (["pyrat", "-p", "preset=tiny"], "UP", "json"),
         (["goofspiel"], "3", "json"),
     ],
 )
@@ -166,7 +166,9 @@ def test_a_saved_game_is_loaded_and_goes_on(played, tmp_path: Path, arguments, m
 
 
 def test_a_picture_of_the_position_is_saved(played, tmp_path: Path) -> None:
-    played("hex", "--size", "3", "--simulations", "20", typed=f"save {tmp_path / 'x.svg'}\nsave {tmp_path / 'x.pgn'}\n")
+    played(
+        "hex", "-p", "size=3", "--simulations", "20", typed=f"save {tmp_path / 'x.svg'}\nsave {tmp_path / 'x.pgn'}\n"
+    )
     assert (tmp_path / "x.svg").read_text() == rf.make("hex", size=3).initial_state().svg()
     assert not (tmp_path / "x.pgn").exists()
 
@@ -185,7 +187,7 @@ def test_a_game_that_is_over_can_be_loaded_and_undone(played, tmp_path: Path) ->
         ([], None, ["cannot read", "game.sgf"]),
         ([], "(;GM[11]SZ[3]\n;B[a1]\n;W[a1])", ["game.sgf, line 3", "White a1"]),
         (["chess"], "(;GM[11]SZ[3])", ["a game of hex, not of chess"]),
-        (["hex", "size=4"], "(;GM[11]SZ[3])", ["--load", "leave out parameters"]),
+        (["hex", "-p", "size=4"], "(;GM[11]SZ[3])", ["--load", "leave out parameters"]),
     ],
 )
 def test_a_file_that_cannot_be_loaded_is_one_line(capsys, tmp_path: Path, arguments, content, words) -> None:

@@ -117,7 +117,7 @@ def test_the_demo_trains_rates_and_reports(run, tmp_path):
 def test_mistakes_of_the_demo_are_told_before_it_trains(run, tmp_path):
     assert run("demo", "--games", "3")[::2] == (
         2,
-        "ramify: games come in pairs, one with each player first: an even number, not 3\n",
+        "ramify: games come in pairs, one with each player first: give an even number, not 3\n",
     )
     assert run("demo", "nonsense")[::2] == (2, "ramify: settings must have the form key=value, not 'nonsense'\n")
     assert not (tmp_path / "runs").exists()

@@ -14,7 +14,8 @@ import pytest
 
 import ramify as rf
 from ramify import _core
-from ramify.cli import report
+from ramify.cli import html
+from ramify.cli.analysis import picture
 from tools import readme_pictures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -91,16 +92,14 @@ def test_the_picture_of_a_report_has_its_parts() -> None:
     """Also where a report changes its form: the picture is made of the page."""
     state = rf.make("hex", size=3).initial_state()
     result = rf.search(state, rf.evaluators.Rollout(), simulations=50)
-    steps = [{"step": 10.0, "loss": 2.0}, {"step": 20.0, "loss": 1.0}]
-    ratings = report.table(["player", "Elo"], [["trained", "+700"], ["random", "+0"]])
     sections = [
-        ("How it learnt", report.curves(steps, {"loss": "policy loss"})),
-        ("How strong it is", ratings),
-        ("What it thinks", report.pictures([("the empty board: visits", state, result)])),
+        ("How strong it is", html.table(["Player", "Elo"], [["trained", "+700"], ["random", "+0"]])),
+        ("How it learned", html.row([html.figure(html.curve([2.0, 1.0], [10, 20]), "Policy loss, by step", "Lower.")])),
+        ("What it thinks", html.row([html.figure(picture(state, result), "Red to move.")])),
     ]
-    root = ElementTree.fromstring(readme_pictures.report(report.page("Hex", "2 games", sections)))
+    root = ElementTree.fromstring(readme_pictures.report(html.page("Hex", "2 games", sections)))
     shown = {(text.text or "").replace("\xa0", " ") for text in root.iter("{http://www.w3.org/2000/svg}text")}
-    assert {"Hex", "2 games", "policy loss, by training step", "trained", "+700", "the empty board"} <= shown
+    assert {"Hex", "2 games", "Policy loss, by step", "trained", "+700", "Red to move."} <= shown
     assert any(words.startswith("50 simulations") for words in shown)
 
 

@@ -19,7 +19,8 @@ ACTIONS = "a2"  # leads to the position of the heat map
 SIMULATIONS = 2000
 WIDTH, MARGIN, GAP = 1000.0, 24.0, 16.0
 INK, DIM, RULE = "#2b2620", "#6b6151", "#e5dcc8"
-CURVES, POSITIONS = 3, 3  # shown of each
+FIGURES = 3  # shown of each section
+FIGURE = r"<figure>(<svg.*?</svg>)<figcaption>(?:<b>)?(.*?)<"  # its picture and its title
 COLUMNS = (0.0, 230.0, 390.0, 590.0, 710.0, 840.0, 950.0)  # of the table: where the first begins and the others end
 
 
@@ -30,18 +31,19 @@ def heat_map() -> str:
 
 
 def report(page: str) -> str:
-    """Title, curves, ratings and positions of a report, one below the other."""
+    """Title, ratings, curves and positions of a report, one below the other."""
     canvas = Canvas(WIDTH, 84, background="#fdfaf3")
     (title,) = re.findall(r"<h1>(.*?)</h1>", page)
     subtitle = re.findall(r'<p class="dim">(.*?)</p>', page)[0]
     canvas.text(MARGIN, 44, unescape(title), size=28, anchor="start", font_weight="bold", fill=INK)
     canvas.text(MARGIN, 70, unescape(subtitle), size=14, anchor="start", fill=DIM)
-    figures = re.findall(r"<figure>(<svg.*?</svg>)<figcaption>(.*?)</figcaption>", page)
-    curves = [figure for figure in figures if figure[1].endswith("by training step")]
-    positions = [figure for figure in figures if figure not in curves]
-    add_row(canvas, "How it learnt", curves[:CURVES])
-    add_table(canvas, "How strong it is", page)
-    add_row(canvas, "What it thinks", positions[:POSITIONS])
+    for heading in ("How strong it is", "How it learned", "What it thinks"):
+        section = page.partition(f"<h2>{heading}</h2>")[2].partition("<h2>")[0]
+        add_heading(canvas, heading)
+        if heading == "How strong it is":
+            add_table(canvas, section.partition("</table>")[0])
+        else:
+            add_row(canvas, re.findall(FIGURE, section)[:FIGURES])
     canvas.height += MARGIN
     return canvas.render()
 
@@ -51,9 +53,8 @@ def add_heading(canvas: Canvas, text: str) -> None:
     canvas.text(MARGIN, canvas.height - 8, text, size=20, anchor="start", font_weight="bold", fill=INK)
 
 
-def add_row(canvas: Canvas, heading: str, figures: list[tuple[str, str]]) -> None:
-    """Figures side by side, scaled to one width, with their captions."""
-    add_heading(canvas, heading)
+def add_row(canvas: Canvas, figures: list[tuple[str, str]]) -> None:
+    """Figures side by side, scaled to one width, with their titles."""
     width = (WIDTH - 2 * MARGIN - GAP * (len(figures) - 1)) / len(figures)
     bottom = canvas.height
     for number, (svg, caption) in enumerate(figures):
@@ -62,15 +63,14 @@ def add_row(canvas: Canvas, heading: str, figures: list[tuple[str, str]]) -> Non
         height = width * float(size[2]) / float(size[1])
         place = f'x="{x:.0f}" y="{canvas.height:.0f}" width="{width:.0f}" height="{height:.0f}"'
         canvas.picture(svg.replace(size[0], place, 1), WIDTH, canvas.height + height)
-        words = unescape(caption).partition(":")[0]
+        words = unescape(caption)
         canvas.text(x + width / 2, canvas.height + height + 16, words, size=13, fill=DIM)
         bottom = max(bottom, canvas.height + height + 24)
     canvas.height = bottom
 
 
-def add_table(canvas: Canvas, heading: str, page: str) -> None:
-    add_heading(canvas, heading)
-    for row in re.findall(r"<tr>(.*?)</tr>", page):
+def add_table(canvas: Canvas, table: str) -> None:
+    for row in re.findall(r"<tr>(.*?)</tr>", table):
         head = "<th>" in row
         canvas.height += 26
         for number, cell in enumerate(re.findall(r"<t[hd]>(.*?)</t[hd]>", row)[: len(COLUMNS)]):

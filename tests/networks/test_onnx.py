@@ -163,7 +163,7 @@ def test_models_without_a_checksum_open() -> None:
 
 
 def test_the_usual_evaluator_on_a_cpu() -> None:
-    assert isinstance(networks.evaluator(net("hex", "1x8"), "cpu"), Onnx)
+    assert isinstance(rf.evaluators.network_evaluator(net("hex", "1x8"), "cpu"), Onnx)
 
 
 @pytest.mark.parametrize(("label", "config"), [("connect_four", "1x8"), ("hex", "mlp:1x8"), ("tictactoe", "1x8")])

@@ -10,8 +10,9 @@ import pytest
 
 import ramify as rf
 from ramify.engine import SearchConfig, Searcher
+from ramify.evaluators import Network
 from ramify.games.registry import _python_games
-from ramify.networks import Network, load, make
+from ramify.networks import load, make
 from ramify.training import checkpoints, load_config, network_file, presets, read_metrics, train
 from ramify.training.fitting import fitted_settings, game_size
 from ramify.training.presets import find_game, preset_name, preset_texts
