@@ -19,11 +19,11 @@ import torch
 
 import ramify as rf
 from ramify.selfplay import SelfPlay, read_folder
-from ramify.selfplay.run import first_game
 from ramify.selfplay.run import run as play_games
 from ramify.training import as_yaml, checkpoints, latest, make_samples, overlap, read_metrics, read_progress, train
+from ramify.training.overlap import games_to_resume
 from ramify.training.run import Training, rollout_search, self_play
-from ramify.training.shards import own_shards
+from ramify.training.shards import Consumed, own_shards
 from tests.training.helpers import as_before, losses, tiny
 
 PROGRAM = """
@@ -82,8 +82,9 @@ def plays(monkeypatch):
     def player(training):
         config = training.config
         if count:
-            first = max(training.consumed.next_game, first_game(training.games_folder))
-            games = self_play(config, training.game, rf.evaluators.Rollout(), first, count, rollout_search(config))
+            left, first = games_to_resume(training.games_folder, training.consumed)
+            search = rollout_search(config)
+            games = self_play(config, training.game, rf.evaluators.Rollout(), first, count, search, unfinished=left)
             play_games(games, training.games_folder, games_per_shard=config.loop.games_per_shard)
         yield SimpleNamespace(is_alive=lambda: True), SimpleNamespace(poll=lambda: False)
 
@@ -302,3 +303,22 @@ def test_no_process_outlives_a_killed_trainer(tmp_path, by):
     assert not (run / "run.lock").read_text() or by == signal.SIGKILL
     assert (run / "player.lock").read_text() == ""
     assert own_shards(run / "games")
+
+
+def test_games_that_were_in_play_are_played_when_a_run_goes_on(plays, tmp_path):
+    """Killed before its first checkpoint, and again after it: no number is left out, whatever was deleted since."""
+    config = overlapped(iterations=2, checkpoint_seconds=0.01)
+    search = rollout_search(config)
+    begun = self_play(config, config.make_game(), rf.evaluators.Rollout(), 9, 6, search, unfinished=[0, 4, 5])
+    play_games(begun, tmp_path / "other", games_per_shard=8)  # 1 to 3 and 6 to 8 were in play
+    assert games_to_resume(tmp_path / "other", Consumed()) == ([1, 2, 3, 6, 7, 8], 12)
+    known = Consumed(games=6, next_game=12, unfinished=(1, 2, 3, 6, 7, 8))
+    assert games_to_resume(tmp_path / "other", known) == ([1, 2, 3, 6, 7, 8], 12)
+    shutil.rmtree(tmp_path / "other")  # what was learnt from is not played again
+    assert games_to_resume(tmp_path / "other", known) == ([1, 2, 3, 6, 7, 8], 12)
+    assert games_to_resume(tmp_path / "other", Consumed(games=6)) == ([], 0)  # of an earlier version: nothing is known
+
+    plays(24)
+    train(config, tmp_path / "run")
+    assert taken(tmp_path / "run")["unfinished"] == []
+    assert sorted(game.number for game in all_games(tmp_path / "run")) == list(range(24))

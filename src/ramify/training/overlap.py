@@ -22,8 +22,8 @@ from typing import Any
 import torch
 
 from ramify.networks import load, network_id
-from ramify.selfplay.records import read_shards
-from ramify.selfplay.run import Progress, first_game
+from ramify.selfplay.records import numbers_in, read_shards
+from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
 from ramify.training.config import TrainConfig
@@ -40,14 +40,14 @@ STOP_SECONDS = 30.0  # time for a worker to end by itself
 STEPS_AT_ONCE = 20
 LOADED_AT_ONCE = 8  # shards loaded in advance when a run is resumed
 
-ShardSamples = tuple[Samples, dict[str, float]]
+ShardSamples = tuple[Samples, dict[str, float], list[int]]  # with figures and numbers of the games
 
 
 class Stop(BaseException):
     """Raised inside the worker to end it."""
 
 
-def play_worker(config: TrainConfig, folder: Path, device: str, first: int, pipe: Connection) -> None:
+def play_worker(config: TrainConfig, folder: Path, device: str, consumed: Consumed, pipe: Connection) -> None:
     """The self-play process. Ends on a message through the pipe, or when its other end is closed."""
     stop = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -55,7 +55,7 @@ def play_worker(config: TrainConfig, folder: Path, device: str, first: int, pipe
     end_with_parent(STOP_SECONDS, stop)
     try:
         with held(folder, PLAYER_LOCK, "playing"):
-            _play_on(config, folder, torch.device(device), first, pipe, stop)
+            _play_on(config, folder, torch.device(device), consumed, pipe, stop)
     except Stop:
         pass
     except OSError as error:  # not a bug: a traceback would add nothing
@@ -70,13 +70,14 @@ def play_worker(config: TrainConfig, folder: Path, device: str, first: int, pipe
 
 
 def _play_on(
-    config: TrainConfig, folder: Path, device: torch.device, first: int, pipe: Connection, stop: threading.Event
+    config: TrainConfig, folder: Path, device: torch.device, consumed: Consumed, pipe: Connection, stop: threading.Event
 ) -> None:
     game = config.make_game()
     newest = checkpoints(folder / "checkpoints")[-1]
     module = load(network_file(newest), game)
     evaluator = make_evaluator(config, module, device)
-    games = self_play(config, game, evaluator, max(first, first_game(folder / "games")), None)
+    unfinished, first = games_to_resume(folder / "games", consumed)
+    games = self_play(config, game, evaluator, first, None, unfinished=unfinished)
     looked = time.perf_counter()
 
     def show(progress: Progress) -> None:
@@ -109,7 +110,7 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
     """The self-play process, running while the context is open."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    arguments = (training.config, training.folder, str(training.device), training.consumed.next_game, there)
+    arguments = (training.config, training.folder, str(training.device), training.consumed, there)
     process = context.Process(target=play_worker, args=arguments, name="ramify-selfplay", daemon=True)
     process.start()
     there.close()
@@ -131,7 +132,26 @@ def load_shard(path: Path, config: TrainConfig, players: int, owners: bool) -> S
     if games is None:
         return None
     game = config.make_game()
-    return make_samples(game, games, config.search, config.targets, players, owners), game_figures(games)
+    samples = make_samples(game, games, config.search, config.targets, players, owners)
+    return samples, game_figures(games), [one.number for one in games]
+
+
+def with_games(consumed: Consumed, numbers: list[int]) -> tuple[int, tuple[int, ...]]:
+    """The next game number and the unfinished ones once the games with these numbers are added."""
+    known = consumed.next_game or not consumed.games  # else the checkpoint is of a version that did not record it
+    start = consumed.next_game if known else min(numbers, default=0)
+    next_game = max([start, *(number + 1 for number in numbers)])
+    return next_game, tuple(sorted({*consumed.unfinished, *range(start, next_game)} - {*numbers}))
+
+
+def games_to_resume(folder: Path, consumed: Consumed) -> tuple[list[int], int]:
+    """The numbers of games that were in play when the run was stopped, and the next number.
+
+    Long games are the ones in play when a run is stopped. Skipping their numbers would leave too many short games.
+    """
+    there = {number for number, _ in numbers_in(folder)} if folder.exists() else set[int]()
+    next_game, unfinished = with_games(consumed, sorted(there))
+    return list(unfinished), next_game
 
 
 def train_overlapped(training: Training) -> None:
@@ -234,24 +254,26 @@ class OverlappedTrainer:
             loaded = future.result()
             if loaded is None:
                 continue
-            samples, figures = loaded
+            samples, figures, numbers = loaded
             training.replay.add(samples)
             if not self.game_metrics and len(samples):
                 training.judge(len(samples))
-            self.count(shard_number(path), samples, figures)
+            self.count(shard_number(path), samples, figures, numbers)
 
-    def count(self, shard: int, samples: Samples, figures: dict[str, float]) -> None:
+    def count(self, shard: int, samples: Samples, figures: dict[str, float], numbers: list[int]) -> None:
         """Count a shard that was added, in one assignment, because a checkpoint may be written at any moment."""
         training = self.training
         total = training.replay.total
         window = in_window([*self.window, (shard, len(samples))], training.config.window.positions(total))
         game_metrics = [*self.game_metrics, figures]
+        next_game, unfinished = with_games(training.consumed, numbers)
         training.consumed, training.unreported = (
             replace(
                 training.consumed,
                 games=training.consumed.games + int(figures["games"]),
                 positions=total,
-                next_game=max([training.consumed.next_game, *(int(number) + 1 for number in samples.games[-1:])]),
+                next_game=next_game,
+                unfinished=unfinished,
                 last_shard=shard,
                 needed_from=min(number for number, _ in window),
             ),

@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -366,9 +366,15 @@ def rollout_search(config: TrainConfig) -> SearchConfig:
 
 
 def self_play(
-    config: TrainConfig, game: Game, evaluator: Any, first: int, games: int | None, search: SearchConfig | None = None
+    config: TrainConfig,
+    game: Game,
+    evaluator: Any,
+    first: int,
+    games: int | None,
+    search: SearchConfig | None = None,
+    unfinished: Sequence[int] = (),
 ) -> SelfPlay:
-    """Self-play games of a run, numbered from ``first``."""
+    """Self-play games of a run: those with the numbers in ``unfinished``, then those numbered from ``first``."""
     loop = config.loop
     parallel = loop.parallel_games if games is None else min(loop.parallel_games, games)
     fixed = (loop.parallel_games + 1) // 2 * config.search.batch if loop.exact else None
@@ -382,6 +388,7 @@ def self_play(
         threads=loop.threads,
         seed=config.seed,
         first=first,
+        unfinished=unfinished,
         fixed_batches=fixed,
     )
 

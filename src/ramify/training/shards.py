@@ -21,6 +21,7 @@ class Consumed:
     games: int = 0
     positions: int = 0
     next_game: int = 0  # the next unused game number
+    unfinished: tuple[int, ...] = ()  # with overlap: lower numbers that no shard added has a game of
     last_shard: int | None = None  # with overlap: the number of the last shard added; -1: none
     needed_from: int = 0  # the number of the first shard in the window
     discarded: int = 0  # games whose shards were deleted (loop.keep_games)
