@@ -265,6 +265,8 @@ def test_names_and_arguments_are_those_of_the_design(tmp_path) -> None:
     root = engine.mcts_engine.search(after(4), engine.mcts_simulations)
     assert isinstance(root, BatchedMCTSNode)
     assert engine._select_move_from_visits(root) in root.children
+    np.testing.assert_allclose(engine._temperature_scale([3, 1, 0], 0.5), [0.9, 0.1, 0.0])
+    np.testing.assert_allclose(engine._temperature_scale([3, 1, 0], 0.0), [1.0, 0.0, 0.0])
     assert engine._select_move(after(4)) in after(4).get_legal_moves()
     assert engine.play_game().game_over
 
