@@ -117,7 +117,7 @@ class BatchedMCTSSelfPlayEngine(SelfPlayEngine):
         """Probabilities in proportion to visits ** (1 / temperature); at 0 the most visited move alone."""
         visits = np.asarray(visit_counts, np.float64)
         if temperature == 0:
-            return np.eye(len(visits))[int(visits.argmax())]
+            visits, temperature = np.eye(len(visits))[visits.argmax()], 1.0
         return tempered(visits, temperature)
 
 
