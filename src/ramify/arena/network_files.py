@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ramify.engine.batch import Evaluator
 from ramify.games import Game
 
 ROWS = 8  # every batch on a CPU has so many: ONNX Runtime rounds by the size of the batch, and games would differ
@@ -94,7 +95,7 @@ def network_identity(path: Path) -> str:
     return str(network_facts(path)["network_id"])
 
 
-def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Any:
+def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Evaluator:
     """The evaluator of a network for a player: one thread a process.
 
     If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch

@@ -122,7 +122,7 @@ class Onnx(Submitting):
             return self._sessions[shape]
 
     @property
-    def shape(self) -> tuple[Shape, Any]:
+    def shape(self) -> tuple[Shape, int | str]:
         """Of a model from a file: the observations it takes, and the number of actions (a text where it is open)."""
         ((observations, session),) = self._sessions.items()
         return observations, session.get_outputs()[0].shape[-1]
