@@ -425,7 +425,8 @@ class Slow:
 
 
 def test_a_client_that_sends_faster_than_it_is_answered_fills_no_memory() -> None:
-    source = Endless(b"name\n", 8_000_000)
+    line = b"known_command " + b"x" * 485 + b"\n"
+    source = Endless(line, 8_000_000)
     engine, answers = Slow(source), 0
 
     def write(_: str) -> None:
@@ -434,7 +435,7 @@ def test_a_client_that_sends_faster_than_it_is_answered_fills_no_memory() -> Non
 
     serve(engine, source, write)
     assert engine.seen < 3_000_000
-    assert answers == source.taken // 5
+    assert answers == source.taken // len(line)
 
 
 WORDS = st.sampled_from(
