@@ -1,4 +1,4 @@
-"""Files that version 0.1 wrote (commit 139f8b3) still open, resume and rate; the archive holds a small run and a store."""
+"""Files of version 0.1 (commit 139f8b3) still open, resume and rate; the archive holds a small run and a store."""
 
 from __future__ import annotations
 
