@@ -1,6 +1,6 @@
-"""Networks by name: which file is meant, what is in it, and the evaluator that runs it.
+"""Network files: finding them, reading their description, and opening their evaluator.
 
-Wherever a network is asked for (``--network``, ``network=`` of players), :func:`network_file` finds it.
+All options that take a network (``--network``, ``network=`` of players) resolve it with :func:`network_file`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ CHECKPOINTS, NETWORK, RATINGS = "checkpoints", "network.safetensors", "ratings.j
 def network_file(name: str) -> Path:
     """The file of a network: ``.safetensors`` or ``.onnx``.
 
-    ``name`` is such a file (its ending may be left out), the folder of a training run (its best checkpoint if the run
-    was rated, otherwise its newest), the folder of a checkpoint, or the name of a network that comes with the package.
+    ``name`` is the path of such a file, with or without its suffix, the folder of a training run (its best checkpoint
+    if the run was rated, otherwise its newest), the folder of a checkpoint, or the name of a shipped network.
     """
     path = Path(name)
     endless = [path.with_name(path.name + ending) for ending in ENDINGS if path.name]
@@ -95,7 +95,7 @@ def network_identity(path: Path) -> str:
 
 
 def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Any:
-    """The evaluator of a network for a player: one thread a process.
+    """The evaluator of a network for a player, with one thread per process.
 
     If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch
     runs batches of any size, which is about four times faster with many parallel games.

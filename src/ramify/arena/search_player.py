@@ -64,8 +64,8 @@ class NetworkUser(PlayerConfig):
 class SearchPlayerConfig(NetworkUser, SearchConfig):
     """A player that searches: all settings of ``SearchConfig``, and the evaluator.
 
-    ``evaluator`` is "uniform", "rollout" or "rollout:N"; with a ``network`` (a file, the folder of a training run or a
-    checkpoint, or the name of a shipped network) it is that. Each turn is searched afresh.
+    ``evaluator`` is "uniform", "rollout" or "rollout:N"; a ``network`` (a file, the folder of a training run or a
+    checkpoint, or the name of a shipped network) replaces it. Each turn is a new search.
     """
 
     what: ClassVar[str] = "player"
@@ -149,7 +149,9 @@ class NetworkPlayerConfig(NetworkUser):
     """
 
     kind: Literal["network"] = "network"
-    network: str = Field(description="a .safetensors or .onnx file, the folder of a run, or a shipped network's name")
+    network: str = Field(
+        description="Network: a .safetensors or .onnx file, the folder of a run, or the name of a shipped network."
+    )
 
     def open(self, game: Game) -> NetworkPlayer:
         evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=self.exact)

@@ -140,7 +140,7 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 
 def work(pipe: Connection, imports: Sequence[str], content: bytes) -> None:
-    """A worker's life: until its pipe is closed at the other end."""
+    """Main function of a worker; returns when the other end of its pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"  # read by libraries that load with the players
     try:

@@ -75,10 +75,10 @@ class _Kept:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The root of a finished search.
+    """Result of a search: the statistics of its root.
 
-    ``visit_counts``, ``q_values``, ``prior`` and ``best_action`` are over all actions of the acting player, or pairs of
-    such where both act. The fields are over outcomes, of both players: a passive player has exactly one.
+    ``visit_counts``, ``q_values`` and ``prior`` are arrays over all actions of the acting player; where both act, they
+    and ``best_action`` are pairs. The fields are indexed by outcome, for both players; a passive player has one.
     """
 
     visits: NDArray[np.int64]  # [n0, n1], edge visits
@@ -202,7 +202,7 @@ class SearchResult:
         rng: np.random.Generator | int | None = None,
         method: Method | Literal["lcb"] = "visits",
     ) -> ActionOrPair:
-        """The action to play; a pair where both act.
+        """Choose the action to play; a pair where both players act.
 
         At temperature 0 (the default) this is the action with the largest weight, in Gumbel search the winner of
         sequential halving; above 0 the action is sampled. ``nash`` and ``average`` are sampled at temperature 1 unless
@@ -273,7 +273,7 @@ class SearchResult:
         return "\n".join(lines)
 
     def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
-        """The most visited way down, at most ``length`` actions long: from the root, or starting with these actions.
+        """The most visited line of play, at most ``length`` actions long, from the root or starting with ``actions``.
 
         Give one action per acting player, as in ``outcomes``. Returns actions, or tuples where both players act.
         """
@@ -430,12 +430,12 @@ def players(mask: int) -> tuple[int, ...]:
 
 
 def played(joint: tuple[int, int]) -> ActionOrPair:
-    """The action of the player who acts, or the pair where both do."""
+    """The action of the acting player, or the pair where both act."""
     return joint if min(joint) >= 0 else max(joint)
 
 
 def action_by(player: int, actions: ActionOrPair) -> int:
-    """A player's part of what is played: of a pair its own, else the action, which is that of the one who acts."""
+    """The action of one player: its element of a pair, or the single action of the acting player."""
     return actions[player] if isinstance(actions, tuple) else actions
 
 

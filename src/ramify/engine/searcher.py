@@ -240,9 +240,9 @@ class Searcher:
         return self._access.look(self._snapshots)
 
     def advance(self, *actions: ActionLike | tuple[ActionLike, ...]) -> None:
-        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest.
+        """Play the actions at the root: keep the part of the graph that is still reachable and free the rest.
 
-        They are given as to ``state.apply``: numbers or names, and a pair may be one tuple.
+        Actions are given as for ``state.apply``, by number or by name; a pair may be one tuple.
         """
         with self._access.alone, self._access.graphs:
             search, root = self._search, self._root
@@ -252,7 +252,7 @@ class Searcher:
             state.apply(*actions)  # raises IllegalAction and leaves everything as it was
             joint = [-1, -1]
             for player, action in zip(root.acting, action_numbers(root, actions), strict=True):
-                representatives, index = root.outcomes(player)  # the graph knows one action per outcome
+                representatives, index = root.outcomes(player)  # the graph stores one action per outcome
                 joint[player] = int(representatives[index[action]])
             search.cancel()
             self._root, self._searched = None, []  # if Ctrl-C arrives right after the call, the next run starts afresh

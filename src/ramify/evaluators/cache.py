@@ -49,7 +49,7 @@ class Cached(Submitting):
 
     @property
     def version(self) -> Hashable:
-        """That of the evaluator inside."""
+        """The version of the inner evaluator."""
         return version_of(self.inner)
 
     @property

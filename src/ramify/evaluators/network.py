@@ -72,7 +72,7 @@ class Runner(Protocol):
     version: int
 
     def submit(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
-        """A function that waits for the outputs and gives them."""
+        """Start a batch; returns a function that waits for the outputs and returns them."""
         ...
 
     def swap(self, live: nn.Module) -> None:
@@ -184,7 +184,7 @@ class Network(Submitting):
         return {**arrays, "observations": pinned.numpy()}
 
     def submit_raw(self, batch: Batch) -> Callable[[], tuple[NDArray[Any], NDArray[Any]]]:
-        """On CUDA: a function that waits for logits and values and gives them without a copy, viewer first."""
+        """On CUDA: returns a function that waits for logits and values and returns them uncopied, viewer first."""
         self._check(batch)
         waiting: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
         waiting = self.runner.submit_raw(batch.observations)  # type: ignore[attr-defined]  # on CUDA

@@ -102,7 +102,7 @@ class Onnx(Submitting):
         return session
 
     def session(self, shape: Shape) -> InferenceSession:
-        """The session for observations of this shape; made when first needed."""
+        """The session for observations of this shape; created on first use."""
         with self._lock:
             if shape in self._sessions:
                 return self._sessions[shape]

@@ -77,7 +77,7 @@ def submit(evaluator: Evaluator, batch: Batch) -> Pending:
 
 
 def version_of(evaluator: object) -> Hashable:
-    """Changes whenever the evaluator's weights do; None for one that has none."""
+    """A value that changes with the evaluator's weights; None if it has none."""
     version: Hashable = getattr(evaluator, "version", None)
     return version
 

@@ -56,7 +56,7 @@ class Symmetries(Submitting):
 
     @property
     def version(self) -> Hashable:
-        """That of the evaluator inside."""
+        """The version of the inner evaluator."""
         return version_of(self.inner)
 
     @property

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[[_core.State], object])
 
 
 def state_attribute(game: str, name: str) -> Callable[[F], F]:
-    """Decorator: ``state.NAME`` of a native game is computed by this function."""
+    """Decorator that defines the attribute ``state.NAME`` of a native game."""
 
     def add(function: F) -> F:
         _attributes[game, name] = function

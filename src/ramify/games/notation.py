@@ -13,7 +13,7 @@ class UnclearActionError(ValueError):
 
 
 def read_action(state: State, word: str, player: int) -> int:
-    """The action of that name, in any case where only one is meant, or of that number behind '#'; in chess also SAN."""
+    """The action with that name (case is ignored if unambiguous) or that number after '#'; in chess also SAN."""
     number = word.removeprefix("#")
     if number != word and number.isdecimal():
         return int(number)

@@ -19,7 +19,7 @@ ROLLOUTS = 1  # random games behind a value where there is no network
 
 
 class SimpleModelInference:
-    """A model of Hex: a network as ``--network`` takes it (a file, the folder of a run, the name of a shipped one), a
+    """A Hex model from a network as for ``--network`` (a file, the folder of a run, the name of a shipped network), a
     torch module or an evaluator."""
 
     def __init__(self, model: Any, device: str | None = None) -> None:
@@ -74,8 +74,8 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
     """The evaluator for this game, and its name.
 
     ``network`` is a ``.safetensors`` or ``.onnx`` file, the folder of a training run or a checkpoint, the name of a
-    shipped network, or ``rollout``. Without it: the shipped network for this game where there is one (and torch to run
-    it), else random games.
+    shipped network, or ``rollout``. By default it is the shipped network for this game, if there is one and torch is
+    installed, else rollouts.
     """
     rollouts = Rollout(ROLLOUTS), "random games"
     if network == "rollout" or (network is None and find_spec("torch") is None):

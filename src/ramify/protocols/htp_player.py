@@ -66,7 +66,7 @@ class HtpPlayer(EnginePlayer):
         return action
 
     def _command(self, process: EngineProcess, command: str) -> str:
-        """The answer to a command; EngineError if it is refused or has no end."""
+        """The answer to a command; raises EngineError if the command fails or the answer is too long."""
         deadline = self._deadline()
         process.send(command, deadline)
         lines = [process.read_line(deadline, f"answer to {command!r}")]

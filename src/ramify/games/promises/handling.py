@@ -63,7 +63,7 @@ def _next_state(state: State, turn: Turn, before: Facts, applied: Facts) -> str 
 
 
 def _given_arrays(state: State, before: Facts) -> Seen:
-    """Whether writing into an array that a state gave out changes the state."""
+    """Whether writing into an array returned by a state changes the state."""
     arrays: dict[str, NDArray[Any]] = {"returns": state.returns}
     for player in (0, 1):
         arrays[f"observation({player})"] = state.observation(player)
