@@ -238,8 +238,11 @@ def test_settings_that_are_given_are_used() -> None:
         (lambda: BatchedMCTSPlayer(fixed(), {"simulations": 5}), "did you mean 'num_simulations'"),
         (lambda: Orchestrator(fixed(), mcts_config={"enable_batch": True}), "did you mean 'enable_batching'"),
         (lambda: NeuralMCTS(fixed(), num_simulations=5), "no search setting 'num_simulations'"),
-        (lambda: NeuralMCTS(fixed(), simulations=5), "simulations is the argument num_simulations of search here"),
-        (lambda: NeuralMCTS(fixed(), c_puct=2.0), "c_puct is exploration_constant here"),
+        (
+            lambda: NeuralMCTS(fixed(), simulations=5),
+            "simulations cannot be set here: use the argument num_simulations",
+        ),
+        (lambda: NeuralMCTS(fixed(), c_puct=2.0), "c_puct cannot be set here: use exploration_constant"),
     ],
 )
 def test_settings_that_are_not_understood_are_named(make: Callable[[], object], complaint: str) -> None:
@@ -330,7 +333,7 @@ def test_without_a_network_random_games_judge(tmp_path) -> None:
     evaluator, name = evaluator_for(rf.make("hex", size=4))
     assert (type(evaluator).__name__, name) == ("Rollout", "random games")
     assert evaluator_for(rf.make("tictactoe"))[1] == evaluator_for(rf.make("hex", size=11), "rollout")[1] == name
-    with pytest.raises(ValueError, match="no network 'hex-99': no such file"):
+    with pytest.raises(ValueError, match="network 'hex-99' not found: no such file"):
         evaluator_for(rf.make("hex", size=4), "hex-99")
     pytest.importorskip("torch")
     rf.networks.save(tmp_path / "net", rf.networks.make(rf.make("hex", size=5), "1x8"))

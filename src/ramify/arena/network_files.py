@@ -49,7 +49,7 @@ def network_file(name: str) -> Path:
         looked = f"no training run or checkpoint in the folder {path}, no such file {files}"
     else:
         looked = f"no such file ({files}), no folder of a training run or a checkpoint"
-    raise ValueError(f"there is no network {name!r}: {looked}; {shipped}")
+    raise ValueError(f"network {name!r} not found: {looked}; {shipped}")
 
 
 def _network_in(folder: Path) -> Path | None:
