@@ -14,10 +14,10 @@ from typing import Any
 
 from ramify.games import Game
 
-ROWS = 8  # every batch on a CPU has so many: ONNX Runtime rounds by the size of the batch, and games would differ
-LONGEST = 1 << 26  # bytes of a header that is worth reading
+ROWS = 8  # fixed batch size on a CPU: rounding in ONNX Runtime depends on it, and games have to be reproducible
+LONGEST = 1 << 26  # maximum size of a header in bytes
 ENDINGS = (".safetensors", ".onnx")
-# Where training keeps networks: plain file names, so that none of this needs torch.
+# File names used by training, repeated here because importing them would import torch.
 CHECKPOINTS, NETWORK, RATINGS = "checkpoints", "network.safetensors", "ratings.json"
 
 
@@ -53,7 +53,7 @@ def network_file(name: str) -> Path:
 
 
 def _network_in(folder: Path) -> Path | None:
-    """The network of a checkpoint, or of a run: its best checkpoint, or its newest."""
+    """The network of a checkpoint, or of the best or newest checkpoint of a run."""
     if (folder / NETWORK).is_file():
         return folder / NETWORK
     kept = folder if folder.name == CHECKPOINTS else folder / CHECKPOINTS
@@ -64,7 +64,7 @@ def _network_in(folder: Path) -> Path | None:
 
 
 def _best(ratings: Path, networks: dict[int, Path]) -> int:
-    """The number of the checkpoint with the highest rating; the newest where there are no ratings."""
+    """The number of the checkpoint with the highest rating, or of the newest one without ratings."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         players = json.loads(ratings.read_text(encoding="utf-8"))["players"]
         rated = {player["iteration"]: float(player["elo"]) for player in players if player["iteration"] in networks}
@@ -88,7 +88,7 @@ def network_facts(path: Path) -> dict[str, Any]:
 
 
 def network_identity(path: Path) -> str:
-    """A checksum of what is in a network's file: of the weights, or of the whole ONNX model."""
+    """The checksum of a network file: of its weights, or of the whole ONNX model."""
     if path.suffix == ".onnx":
         return f"onnx-{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
     return str(network_facts(path)["network_id"])
@@ -140,7 +140,7 @@ def load_module(game: Game, path: Path) -> Any:
 
 
 def open_onnx(game: Game, path: Path, *, device: str | None = None, **settings: Any) -> Any:
-    """An ONNX model run by ONNX Runtime; a ValueError where it is for other observations or actions than the game's."""
+    """The evaluator of an ONNX model; raises a ValueError if its observations or actions do not fit the game."""
     from ramify.evaluators import Onnx
 
     if device not in (None, "cpu"):
@@ -155,7 +155,7 @@ def open_onnx(game: Game, path: Path, *, device: str | None = None, **settings: 
 
 
 def exports() -> bool:
-    """Whether torch networks can be run by ONNX Runtime here."""
+    """Whether torch networks can be run by ONNX Runtime in this environment."""
     from importlib.util import find_spec
 
     return all(find_spec(package) for package in ("onnxruntime", "onnx", "onnxscript"))

@@ -149,7 +149,7 @@ class SearchResult:
 
     @property
     def best_action(self) -> ActionOrPair:
-        """The action to play, or a pair where both act: ``action()`` without chance. ``state.apply`` takes either."""
+        """The action to play, or a pair where both act: ``action()`` at temperature 0. ``state.apply`` accepts both."""
         return self.action(temperature=0.0)
 
     @property
@@ -163,7 +163,7 @@ class SearchResult:
 
     @property
     def prior(self) -> Floats | tuple[Floats, Floats]:
-        """Priors as searched with, root noise included, float32[num_actions]; on actions as in ``visit_counts``."""
+        """Priors used by the search, including root noise, float32[num_actions]; indexed like ``visit_counts``."""
         return self._of_acting(lambda player: self._on_listed(player, self.priors[player]))
 
     @property
@@ -315,7 +315,7 @@ class SearchResult:
         return (array(0), array(1)) if len(self.acting) == 2 else array(self.acting[0])
 
     def _on_listed(self, player: int, numbers: NDArray[T]) -> NDArray[T]:
-        """Numbers of a player's outcomes on the actions that stand for them, and 0 on the others."""
+        """Map values per outcome of a player to its actions: to the representative of each outcome; 0 elsewhere."""
         spread = np.zeros(self.num_actions, numbers.dtype)
         spread[self.outcomes[player]] = numbers
         return spread
@@ -325,7 +325,7 @@ class SearchResult:
         values[self.outcomes[player]] = self.q[player]
         if self._state is not None:
             listed, index = self._state.outcomes(player)
-            if np.array_equal(listed, self.outcomes[player]):  # a learned model has outcomes of its own
+            if np.array_equal(listed, self.outcomes[player]):  # learned models have their own outcomes
                 values[index >= 0] = self.q[player][index[index >= 0]]
         return values
 
@@ -346,7 +346,7 @@ class SearchResult:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         secured = self._secured(player) if method == "nash" else None
         weights = policies.outcome_weights(self._root(), player, method) if secured is None else secured
-        if weights.sum() == 0:  # a single simulation: all that is known are the priors
+        if weights.sum() == 0:  # a single simulation: only priors are known
             weights = self.priors[player].astype(np.float64)
         if method not in policies.MIXED and (allowed := self._allowed(player)) is not None:
             weights = weights * allowed if (weights * allowed).sum() > 0 else allowed.astype(np.float64)
@@ -383,9 +383,7 @@ class SearchResult:
         else:
             allowed = (proof.plies.ravel() >= 0) & (low >= value)
             least, most = (float(stake) for stake in proof.stakes[:, player])
-            middle = (
-                (least + most) / 2 if np.isfinite(least) and np.isfinite(most) else 0.0
-            )  # unless the rules say more
+            middle = (least + most) / 2 if np.isfinite(least) and np.isfinite(most) else 0.0
             plies = proof.plies.ravel()
             if allowed.any() and value != middle:
                 wanted = plies[allowed].min() if value > middle else plies[allowed].max()

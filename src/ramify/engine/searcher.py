@@ -364,7 +364,7 @@ class Searcher:
             return 0
         if self._native is None:
             return 0 if decided(search.report([]), left) else left
-        # The clock may cut the core short: look at fixed counts only, or results would depend on it.
+        # Checked at fixed counts only: the time slices of the core would make results depend on the clock.
         ahead = EARLY_CHUNK - search.stats["simulations"] % EARLY_CHUNK
         return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
 
@@ -399,7 +399,7 @@ class Searcher:
         assert self._native is not None
         made = [search.stats["simulations"] for search in searches]
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
-        first = min(made) == 0  # whatever the time: a search without a simulation has no result
+        first = min(made) == 0  # even after the time limit: a search needs one simulation for a result
         shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
         seconds = min(NATIVE_SECONDS, budget.seconds())
         group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)

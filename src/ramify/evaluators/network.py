@@ -132,7 +132,7 @@ class Network(Submitting):
     to a dict with these, in the viewer's order: the acting player (player 0 where both act) first.
     """
 
-    needs_legal = False  # of a batch: self-play need not say what is legal
+    needs_legal = False  # batches need no legal masks, so self-play leaves them out
     c_puct = NETWORK_C_PUCT
 
     def __init__(self, module: nn.Module, device: str | torch.device | None = None, **settings: Any) -> None:

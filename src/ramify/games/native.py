@@ -32,7 +32,7 @@ def _attribute(state: _core.State, name: str) -> Any:
 
 
 def _svg(state: _core.State) -> str:
-    from ramify.games.pictures import draw  # drawing is rarely wanted: not at import
+    from ramify.games.pictures import draw  # imported on first use, because drawing is rare
 
     return draw(state)
 

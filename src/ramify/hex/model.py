@@ -15,7 +15,7 @@ from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.evaluators import Rollout
 from ramify.games import Game, State, make
 
-ROLLOUTS = 1  # random games behind a value where there is no network
+ROLLOUTS = 1  # rollouts per evaluation without a network
 
 
 class SimpleModelInference:
@@ -52,7 +52,7 @@ def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator
 
         return Network(model, device)
     raise TypeError(
-        f"a model is a network's file, the name of a shipped network, a torch module or an evaluator, "
+        f"model must be a network file, the name of a shipped network, a torch module or an evaluator, "
         f"not {type(model).__name__}"
     )
 
