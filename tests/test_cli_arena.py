@@ -156,7 +156,7 @@ def test_a_gauntlet_against_the_pool(run) -> None:
         (["match", "hxe", WEAK, STRONG], ["did you mean 'hex'?"]),
         (["match", "hex", WEAK, WEAK, "-p", "size=3"], ["same player"]),
         (["gate", "hex", WEAK], ["two players", "--characteristic"]),
-        (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must lie below elo1"]),
+        (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must be less than elo1"]),
         (["tournament", "hex", WEAK], ["two players"]),
         (["tournament", "hex", WEAK, STRONG, "--anchor", "nobody"], ["nobody"]),
         (["ratings"], ["no store", "ramify.db"]),

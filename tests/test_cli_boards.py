@@ -134,7 +134,7 @@ def test_boards_are_cut_off_and_not_wrapped(name: str, params: dict, width: int)
 
     whole = shown(lambda console: print_position(console, board_text(state)))
     assert [line.strip() for line in whole if line] == [line.strip() for line in str(state).splitlines()]  # a file
-    note = f"(cut off: {max(map(len, lines))} columns wide, and the terminal has {width})"
+    note = f"(cut off: the board is {max(map(len, lines))} columns wide, the terminal {width})"
     for show in (
         lambda console: print_position(console, board_text(state, None, (width, 99))),
         lambda console: console.print(watch.screen(state, None, players, [], (width, 99))),

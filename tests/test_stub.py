@@ -19,7 +19,7 @@ def test_a_stale_stub_is_noticed() -> None:
 def test_the_stub_knows_the_types_that_matter() -> None:
     text = generate()
     for line in (
-        "def apply(self, *actions: SupportsIndex) -> NDArray[numpy.float32]:",
+        "def apply(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> NDArray[numpy.float32]:",
         "hooks: dict[str, Callable[..., Any]]",
         "from typing import Any, SupportsIndex",
     ):

@@ -121,7 +121,7 @@ def test_players_get_the_turns_of_all_their_games_at_once(tictactoe: rf.Game) ->
         ("illegal", "999 is no legal action"),
         ("text", "'a1' is no legal action"),
         ("bool", "True is no legal action"),
-        ("few", "1 turns and 0 actions"),
+        ("few", "1 turns, but 0 actions"),
     ],
 )
 @pytest.mark.parametrize("together", [1, 12])

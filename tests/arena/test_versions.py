@@ -120,6 +120,7 @@ def test_a_recompiled_program_is_another_player(tmp_path: Path) -> None:
     pytest.importorskip("chess")
     program, log = tmp_path / "engine.py", tmp_path / "log"
     shutil.copy(FAKE, program)
+    shutil.copy(FAKE.with_name("flood.py"), tmp_path)  # what it imports
     config = UciConfig(command=f"{sys.executable} {program} good {log}", nodes=1)
     before = config.identity
     assert log.exists()

@@ -318,7 +318,7 @@ def test_wrong_payoffs_are_refused(payoffs: object, complaint: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"visits": [1, 2]}, r"visits must be \[2, 2\], one per pair of outcomes, not \[2\]"),
+        ({"visits": [1, 2]}, r"visits must have shape \[2, 2\], one per pair of outcomes, not \[2\]"),
         ({"visits": [[1, 2], [3, -1]]}, "0 or more"),
         ({"visits": [[1, 2], [3, np.nan]]}, "0 or more"),
         ({"choose": "best"}, "'centroid', 'entropy' or 'any', not 'best'"),

@@ -128,7 +128,7 @@ def test_numbers_of_the_acting_player_alone(order: str, zero_sum: bool) -> None:
 
 def test_numbers_of_one_player_are_refused_where_both_act() -> None:
     state = root_of("both")
-    with pytest.raises(rf.EvaluatorError, match="per player where both act"):
+    with pytest.raises(rf.EvaluatorError, match="per player where both players act"):
         latent(state, "both", HashEvaluator(2, False), scalar=True, simulations=10)
 
 

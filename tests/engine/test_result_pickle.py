@@ -86,5 +86,5 @@ def test_a_result_whose_searcher_has_moved_on() -> None:
     searcher.run(state)
     same = pickle.loads(pickle.dumps(result))
     assert same.action() == result.action()
-    with pytest.raises(ValueError, match="no graph"):
+    with pytest.raises(ValueError, match="no search graph"):
         same.lcb()

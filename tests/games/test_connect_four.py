@@ -140,7 +140,7 @@ def test_wrong_positions_are_refused(parts: dict, complaint: str) -> None:
 
 
 def test_there_are_no_parameters() -> None:
-    with pytest.raises(rf.InvalidInput, match="it takes none"):
+    with pytest.raises(rf.InvalidInput, match="it has no parameters"):
         rf.make("connect_four", rows=6)
 
 

@@ -250,7 +250,7 @@ def test_pickling_a_game(params):
 def test_illegal_actions_change_nothing():
     state = muddy_game().initial_state(0)
     before = state.fields
-    for actions in ((5, 0), (0, -1), (0,), (0, 0, 0), (), ("UP", 0), (1.0, 0), (True, 0)):
+    for actions in ((5, 0), (0, -1), (0,), (0, 0, 0), (), ("UPP", 0), (1.0, 0), (True, 0)):
         with pytest.raises(rf.IllegalAction):
             state.apply(*actions)
     assert state.fields == before
@@ -349,7 +349,7 @@ def test_parts_that_are_missing():
         GAME.state(p1=[0, 0])
     with pytest.raises(rf.InvalidInput, match="needs p1"):
         rf.make("pyrat", width=5, height=4, starts="random").state(cheese=[])
-    with pytest.raises(rf.InvalidInput, match="no short text form"):
+    with pytest.raises(rf.InvalidInput, match="no text notation"):
         GAME.state("start")
 
 

@@ -324,7 +324,7 @@ def test_nameless_parameters_are_refused():
         def __init__(self, *sizes):
             self.sizes = sizes
 
-    with pytest.raises(TypeError, match=r"no \*args"):
+    with pytest.raises(TypeError, match=r"must not have \*args"):
         Nameless(3)
 
 

@@ -257,7 +257,7 @@ def test_what_is_no_model_or_position_is_named() -> None:
         SimpleModelInference(rf.evaluators.Rollout()).simple_infer(after(3).get_board_tensor())
     with pytest.raises(ValueError, match=r"\[3, size, size\], not \[2, 3, 3\]"):
         SimpleModelInference(fixed()).simple_infer(np.zeros((2, 3, 3)))
-    with pytest.raises(ValueError, match="network 'no such file' not found"):
+    with pytest.raises(ValueError, match="there is no network 'no such file'"):
         SimpleModelInference("no such file")
     over = after(2, (0, 0), (0, 1), (1, 0))
     with pytest.raises(rf.IllegalAction, match="over"):

@@ -268,6 +268,8 @@ def test_names_and_arguments_are_those_of_the_design(tmp_path) -> None:
     root = engine.mcts_engine.search(after(4), engine.mcts_simulations)
     assert isinstance(root, BatchedMCTSNode)
     assert engine._select_move_from_visits(root) in root.children
+    np.testing.assert_allclose(engine._temperature_scale([3, 1, 0], 0.5), [0.9, 0.1, 0.0])
+    np.testing.assert_allclose(engine._temperature_scale([3, 1, 0], 0.0), [1.0, 0.0, 0.0])
     assert engine._select_move(after(4)) in after(4).get_legal_moves()
     assert engine.play_game().game_over
 
@@ -333,7 +335,7 @@ def test_without_a_network_random_games_judge(tmp_path) -> None:
     evaluator, name = evaluator_for(rf.make("hex", size=4))
     assert (type(evaluator).__name__, name) == ("Rollout", "random games")
     assert evaluator_for(rf.make("tictactoe"))[1] == evaluator_for(rf.make("hex", size=11), "rollout")[1] == name
-    with pytest.raises(ValueError, match="network 'hex-99' not found: no such file"):
+    with pytest.raises(ValueError, match="no network 'hex-99': no such file"):
         evaluator_for(rf.make("hex", size=4), "hex-99")
     pytest.importorskip("torch")
     rf.networks.save(tmp_path / "net", rf.networks.make(rf.make("hex", size=5), "1x8"))

@@ -82,7 +82,7 @@ def joined(board: np.ndarray, player: int) -> bool:
 def test_nobody_has_won_before_the_end() -> None:
     state = after(3, (1, 1))
     assert (state.winner, state.game_over) == (None, False)
-    with pytest.raises(ValueError, match="nobody has won"):
+    with pytest.raises(ValueError, match="there is no winner yet"):
         state.get_winner_value()
 
 

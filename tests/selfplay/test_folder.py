@@ -229,8 +229,8 @@ def test_a_run_that_was_ended_becomes_what_it_would_have_been(tmp_path: Path, st
         _, err = process.communicate(timeout=60)
         assert process.returncode == (130 if sign == signal.SIGINT else -sign)
         if sign == signal.SIGINT:
-            assert err.startswith("ramify: stopped after ")
-            assert "which are kept; the same command with --games " in err
+            assert err.startswith("ramify: stopped. ")
+            assert "run the same command with --games " in err
             assert not list((tmp_path / "games").glob(".*"))
     recover(tmp_path / "games")
     there = games_in(tmp_path / "games")
@@ -278,7 +278,7 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     command = [sys.executable, "-c", FULL, *WORDS, "--games", "300"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert (ended.returncode, ended.stderr) == (2, "ramify: games cannot be written to games: file too large\n")
+    assert (ended.returncode, ended.stderr) == (2, "ramify: cannot write games to games: file too large\n")
     assert recover(tmp_path / "games") > 0  # what there was room for
     assert not list((tmp_path / "games").glob(".*"))
 
@@ -300,6 +300,6 @@ def test_a_lock_that_was_left_behind_keeps_nobody_out(tmp_path: Path) -> None:
     file.write_text("1")
     with locked(file, "busy"):
         assert file.read_text() == str(os.getpid())
-        with pytest.raises(InUse, match=f"^process {os.getpid()} is busy already"), locked(file, "busy"):
+        with pytest.raises(InUse, match=f"^process {os.getpid()} is already busy"), locked(file, "busy"):
             pass
     assert not file.exists()

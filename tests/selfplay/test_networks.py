@@ -91,8 +91,8 @@ def test_the_command_refuses_games_of_another_size(run) -> None:
     ("words", "message"),
     [
         (["--device", "cuda"], "--device cuda needs --network: without one, the search runs on the CPU"),
-        (["--device", "tpu", "--network", "1x8"], "networks run on cpu or cuda, not on 'tpu'"),
-        (["--device", "cuda:99", "--network", "1x8"], "there is no device cuda:99: torch finds "),
+        (["--device", "tpu", "--network", "1x8"], "device must be cpu, cuda or cuda:N, not 'tpu'"),
+        (["--device", "cuda:99", "--network", "1x8"], "device cuda:99 is not available: torch finds "),
     ],
 )
 def test_devices_that_are_none_are_told(run, words: list[str], message: str) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ramify.engine.batch import Evaluator
 from ramify.games import Game
 
 ROWS = 8  # fixed batch size on a CPU: rounding in ONNX Runtime depends on it, and games have to be reproducible
@@ -49,7 +50,7 @@ def network_file(name: str) -> Path:
         looked = f"no training run or checkpoint in the folder {path}, no such file {files}"
     else:
         looked = f"no such file ({files}), no folder of a training run or a checkpoint"
-    raise ValueError(f"network {name!r} not found: {looked}; {shipped}")
+    raise ValueError(f"there is no network {name!r}: {looked}; {shipped}")
 
 
 def _network_in(folder: Path) -> Path | None:
@@ -94,7 +95,7 @@ def network_identity(path: Path) -> str:
     return str(network_facts(path)["network_id"])
 
 
-def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Any:
+def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Evaluator:
     """The evaluator of a network for a player, with one thread per process.
 
     If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch

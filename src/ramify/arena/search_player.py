@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ramify.arena.network_files import network_file, network_identity, open_evaluator
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
-from ramify.engine.batch import NativeEvaluator, batch_of, split
+from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.engine.config import SearchConfig, c_puct_of
 from ramify.engine.policies import Method
 from ramify.engine.result import SearchResult, action_by
@@ -96,7 +96,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
     def open(self, game: Game) -> SearchPlayer:
         return SearchPlayer(game, self.open_evaluator(game), self)
 
-    def open_evaluator(self, game: Game) -> Any:
+    def open_evaluator(self, game: Game) -> Evaluator | NativeEvaluator:
         """The evaluator of the search."""
         if self.network is None:
             return self._native()

@@ -157,8 +157,9 @@ def outcome_weights(root: Root, player: int, method: str) -> Floats:
 def tempered(weights: Floats, temperature: float) -> Floats:
     """Normalise weights ** (1 / temperature) to probabilities; temperature must be above 0."""
     if temperature != 1:
-        logs = np.full_like(weights, -np.inf)
-        logs[weights > 0] = np.log(weights[weights > 0] / weights.max())
+        positive = weights > 0
+        logs = np.log(weights[positive] / weights.max())
+        weights = np.zeros_like(weights)
         with np.errstate(over="ignore"):  # of a tiny temperature: the largest weight alone is left
-            weights = np.exp(logs / temperature)
+            weights[positive] = np.exp(logs / temperature)
     return np.asarray(weights / weights.sum())

@@ -124,7 +124,7 @@ class Onnx(Submitting):
             return self._sessions[shape]
 
     @property
-    def shape(self) -> tuple[Shape, Any]:
+    def shape(self) -> tuple[Shape, int | str]:
         """The observation shape and the number of actions of a model from a file (text for a dynamic dimension)."""
         ((observations, session),) = self._sessions.items()
         return observations, session.get_outputs()[0].shape[-1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ramify.engine.alphabeta import alphabeta
 from ramify.engine.policies import tempered
@@ -111,6 +112,13 @@ class BatchedMCTSSelfPlayEngine(SelfPlayEngine):
     def _select_move_from_visits(self, root: MCTSNode) -> Move:
         """A move sampled by visits at the temperature."""
         return select_move(root, self.temperature, self._rng)
+
+    def _temperature_scale(self, visit_counts: Sequence[int], temperature: float) -> NDArray[np.float64]:
+        """Probabilities in proportion to visits ** (1 / temperature); at 0 the most visited move alone."""
+        visits = np.asarray(visit_counts, np.float64)
+        if temperature == 0:
+            visits, temperature = np.eye(len(visits))[visits.argmax()], 1.0
+        return tempered(visits, temperature)
 
 
 def make_engine(model: Any, config: MCTSConfig) -> tuple[SimpleModelInference | None, NeuralMCTS | None]:
