@@ -95,7 +95,7 @@ def test_ratings_say_what_elo_means_and_rate_those_apart_who_never_met(run) -> N
     assert "There are 2 groups of players without games between them" in out
     assert out.index("group 1") < out.index(WEAK) < out.index("group 2") < out.index(others[0])
     assert out.count("anchor") == 2
-    assert "Elo says what points to expect of a game" in out
+    assert "An Elo difference predicts the points per game" in out
     _, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK, "--json")
     found = json.loads(out)
     assert [row["group"] for row in found["players"]] == [0, 0, 1, 1]

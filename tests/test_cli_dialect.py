@@ -159,7 +159,7 @@ def test_a_renamed_setting_of_training_is_named_once(run) -> None:
     code, out, err = run("train", "hex-5", "loop.reuse=3", "--show")
     assert code == 0
     assert "replay_ratio: 3" in out
-    assert err == "ramify: warning: loop.reuse is now loop.replay_ratio; the old name goes in version 0.3\n"
+    assert err == "ramify: warning: loop.reuse is now loop.replay_ratio; the old name will be removed in version 0.3\n"
 
 
 def test_a_wrong_setting_of_the_search_is_told_even_if_nobody_searches(run) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-ELO = 400 / math.log(10)  # points of Elo for one unit of strength
-STEPS, CLOSE = 100, 1e-10  # of Newton's method, and when it has arrived
+ELO = 400 / math.log(10)  # Elo per unit of strength
+STEPS, CLOSE = 100, 1e-10  # maximum steps and tolerance of Newton's method
 
 Floats = NDArray[np.float64]
 Pair = tuple[Hashable, Hashable]
@@ -41,7 +41,7 @@ class Problem:
 
     @classmethod
     def of(cls, players: Sequence[Hashable], counts: Counts, prior: float, *, advantage: bool) -> Problem:
-        """Rows sorted by player, so that the result does not depend on the order of the games, to the last digit."""
+        """Build the arrays. Rows are sorted, so that not even the last digit depends on the order of the games."""
         place = {player: i for i, player in enumerate(players)}
         games = {(place[first], place[second]): tally for (first, second), tally in counts.items() if first != second}
         rows = sorted(games)

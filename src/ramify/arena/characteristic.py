@@ -12,8 +12,8 @@ from ramify.arena.matches import check_pairs
 from ramify.arena.ratings import points_at
 from ramify.arena.sequential import PAIR, Floats, SprtConfig, pair_log_ratio
 
-SHARES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)  # of the way from elo0 to elo1, where no strengths are given
-LOOK = 25  # pairs simulated between dropping the tests that have ended
+SHARES = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5)  # default strengths, as fractions of the way from elo0 to elo1
+LOOK = 25  # pairs simulated before finished tests are dropped
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Operation:
     """Verdict probabilities and mean length of a gate for a candidate of a given strength."""
 
     elo: float
-    stronger: float  # how often it is called so: 0 to 1
+    stronger: float  # probability of this verdict, 0 to 1
     not_stronger: float
-    undecided: float  # how often the games end first
-    games: float  # that a gate takes, on average
+    undecided: float  # probability that max_games is reached first
+    games: float  # mean number of games
 
 
 def operating_characteristic(

@@ -15,9 +15,9 @@ from ramify.arena.groups import anchor_of, check_counts, groups_of, named
 class DrawModel:
     """Strengths in Davidson's model of wins, draws and losses. With many draws they differ much more than ratings."""
 
-    strengths: Mapping[Hashable, float]  # in units of 400 / ln 10, above the anchor of the player's group
+    strengths: Mapping[Hashable, float]  # in units of 400 / ln 10, relative to the anchor of the player's group
     nu: float  # 0 without draws; between equals nu / (2 + nu) of the games are drawn
-    advantage: float  # of moving first, in the same units; 0 where it was not asked for
+    advantage: float  # of moving first, in the same units; 0 if it was not estimated
     log_likelihood: float
 
     def chances(self, first: Hashable, second: Hashable) -> tuple[float, float, float]:

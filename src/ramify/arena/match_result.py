@@ -1,4 +1,4 @@
-"""What a match gives: its games, and what they say about the two players."""
+"""Result of a match: its games, the score and the Elo difference, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ramify.arena.ratings import Ratings, count, rate
 from ramify.arena.spread import EVEN, pair_up, quantile
 from ramify.arena.text import short_names
 
-CONFIDENCE = 0.95  # of every interval here
+CONFIDENCE = 0.95  # of all intervals in this module
 FIRST, SECOND = "first", "second"
 
 
@@ -22,11 +22,11 @@ FIRST, SECOND = "first", "second"
 class MatchResult(Sequence[Played]):
     """The games of a match, as a sequence, and their summary from the view of the first player.
 
-    Games that a player forfeited are in the sequence, but do not count: they say nothing about strength.
+    Forfeited games are in the sequence but do not count, because they say nothing about strength.
     """
 
     players: tuple[PlayerConfig, PlayerConfig]
-    games: tuple[Played, ...]  # game by game in pairs: the first player moves first, then the second does
+    games: tuple[Played, ...]  # in pairs: the first player moves first, then the second
 
     @overload
     def __getitem__(self, index: int) -> Played: ...
@@ -39,7 +39,7 @@ class MatchResult(Sequence[Played]):
         return len(self.games)
 
     def __eq__(self, other: object) -> bool:
-        """As a sequence of games, whoever played them."""
+        """Compare the games only, also with lists and tuples."""
         return isinstance(other, MatchResult | list | tuple) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -49,7 +49,7 @@ class MatchResult(Sequence[Played]):
         """Points of the first player, game by game: 1, ½ or 0; None for a forfeit."""
         return tuple(
             None if game.forfeited else game.points[number % 2] for number, game in enumerate(self.games)
-        )  # in every second game the players have changed seats
+        )  # in every second game the seats are exchanged
 
     @property
     def wins(self) -> int:
@@ -65,7 +65,7 @@ class MatchResult(Sequence[Played]):
 
     @property
     def forfeits(self) -> int:
-        """Games that were lost by an error of a player."""
+        """Number of games lost by an error of a player."""
         return self.points.count(None)
 
     @property
@@ -75,10 +75,10 @@ class MatchResult(Sequence[Played]):
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of the score.
+        """95 % confidence interval of the score.
 
-        Wilson's, for as many independent decided games as would vary like these pairs of games: the two games of a pair
-        begin with the same opening and are not independent, and draws vary less than decided games.
+        Wilson's interval for an effective number of games, estimated from the variance of the pairs: the two games of a
+        pair share an opening and are not independent, and draws vary less than decided games.
         """
         games, score = self._counted, self.score
         if not games:
@@ -96,17 +96,17 @@ class MatchResult(Sequence[Played]):
 
     @property
     def elo(self) -> float:
-        """How much stronger the first player is; nan without a game that counts."""
+        """Estimated Elo difference between the first and the second player; nan without a game that counts."""
         return self.ratings.difference(FIRST, SECOND)[0] if self._counted else math.nan
 
     @property
     def elo_interval(self) -> tuple[float, float]:
-        """95 % interval of that."""
+        """95 % confidence interval of the Elo difference."""
         return self.ratings.interval(FIRST, SECOND, CONFIDENCE) if self._counted else (-math.inf, math.inf)
 
     @cached_property
     def ratings(self) -> Ratings:
-        """Ratings of the two, as ``rate`` gives them; they are called "first" and "second"."""
+        """Ratings of the two players, named "first" and "second", from ``rate``."""
         games = []
         for number, points in enumerate(self.points):
             if points is not None:

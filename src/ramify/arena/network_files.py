@@ -1,6 +1,6 @@
-"""Networks by name: which file is meant, what is in it, and the evaluator that runs it.
+"""Network files: finding them, reading their description, and opening their evaluator.
 
-Wherever a network is asked for (``--network``, ``network=`` of players), :func:`network_file` finds it.
+All options that take a network (``--network``, ``network=`` of players) resolve it with :func:`network_file`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 from ramify.engine.batch import Evaluator
 from ramify.games import Game
 
-ROWS = 8  # every batch on a CPU has so many: ONNX Runtime rounds by the size of the batch, and games would differ
-LONGEST = 1 << 26  # bytes of a header that is worth reading
+ROWS = 8  # fixed batch size on a CPU: rounding in ONNX Runtime depends on it, and games have to be reproducible
+LONGEST = 1 << 26  # maximum size of a header in bytes
 ENDINGS = (".safetensors", ".onnx")
-# Where training keeps networks: plain file names, so that none of this needs torch.
+# File names used by training, repeated here because importing them would import torch.
 CHECKPOINTS, NETWORK, RATINGS = "checkpoints", "network.safetensors", "ratings.json"
 
 
 def network_file(name: str) -> Path:
     """The file of a network: ``.safetensors`` or ``.onnx``.
 
-    ``name`` is such a file (its ending may be left out), the folder of a training run (its best checkpoint if the run
-    was rated, otherwise its newest), the folder of a checkpoint, or the name of a network that comes with the package.
+    ``name`` is the path of such a file, with or without its suffix, the folder of a training run (its best checkpoint
+    if the run was rated, otherwise its newest), the folder of a checkpoint, or the name of a shipped network.
     """
     path = Path(name)
     endless = [path.with_name(path.name + ending) for ending in ENDINGS if path.name]
@@ -54,7 +54,7 @@ def network_file(name: str) -> Path:
 
 
 def _network_in(folder: Path) -> Path | None:
-    """The network of a checkpoint, or of a run: its best checkpoint, or its newest."""
+    """The network of a checkpoint, or of the best or newest checkpoint of a run."""
     if (folder / NETWORK).is_file():
         return folder / NETWORK
     kept = folder if folder.name == CHECKPOINTS else folder / CHECKPOINTS
@@ -65,7 +65,7 @@ def _network_in(folder: Path) -> Path | None:
 
 
 def _best(ratings: Path, networks: dict[int, Path]) -> int:
-    """The number of the checkpoint with the highest rating; the newest where there are no ratings."""
+    """The number of the checkpoint with the highest rating, or of the newest one without ratings."""
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         players = json.loads(ratings.read_text(encoding="utf-8"))["players"]
         rated = {player["iteration"]: float(player["elo"]) for player in players if player["iteration"] in networks}
@@ -89,14 +89,14 @@ def network_facts(path: Path) -> dict[str, Any]:
 
 
 def network_identity(path: Path) -> str:
-    """A checksum of what is in a network's file: of the weights, or of the whole ONNX model."""
+    """The checksum of a network file: of its weights, or of the whole ONNX model."""
     if path.suffix == ".onnx":
         return f"onnx-{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
     return str(network_facts(path)["network_id"])
 
 
 def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Evaluator:
-    """The evaluator of a network for a player: one thread a process.
+    """The evaluator of a network for a player, with one thread per process.
 
     If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch
     runs batches of any size, which is about four times faster with many parallel games.
@@ -141,7 +141,7 @@ def load_module(game: Game, path: Path) -> Any:
 
 
 def open_onnx(game: Game, path: Path, *, device: str | None = None, **settings: Any) -> Any:
-    """An ONNX model run by ONNX Runtime; a ValueError where it is for other observations or actions than the game's."""
+    """The evaluator of an ONNX model; raises a ValueError if its observations or actions do not fit the game."""
     from ramify.evaluators import Onnx
 
     if device not in (None, "cpu"):
@@ -156,7 +156,7 @@ def open_onnx(game: Game, path: Path, *, device: str | None = None, **settings: 
 
 
 def exports() -> bool:
-    """Whether torch networks can be run by ONNX Runtime here."""
+    """Whether torch networks can be run by ONNX Runtime in this environment."""
     from importlib.util import find_spec
 
     return all(find_spec(package) for package in ("onnxruntime", "onnx", "onnxscript"))

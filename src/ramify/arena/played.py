@@ -66,7 +66,7 @@ class Fixture:
     params: Mapping[str, Any]
     players: tuple[str, str]  # identities, by seat
     opening: Opening
-    seed: int  # of all chance after the opening
+    seed: int  # of all randomness after the opening
     limits: Limits = field(default_factory=Limits)
 
     @cached_property
@@ -82,12 +82,12 @@ class Played:
     """A finished game. The time it took is ignored in comparisons."""
 
     fixture: Fixture
-    actions: tuple[tuple[int, ...], ...]  # turn by turn, one or two, the opening's included
-    returns: tuple[float, float]  # rewards of the game up to where it ended
+    actions: tuple[tuple[int, ...], ...]  # one or two per turn, including the opening
+    returns: tuple[float, float]  # sums of the rewards up to the end
     winner: Winner
     reason: Reason = "end"
-    detail: str = ""  # who forfeited the game and how, or what else there is to say
-    seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # of thought, by seat
+    detail: str = ""  # who forfeited the game and how, or another remark
+    seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # thinking time, by seat
 
     @property
     def key(self) -> str:

@@ -11,7 +11,7 @@ from ramify.arena.bradley_terry import ELO, Counts, Pair, Problem, estimate, pro
 from ramify.arena.groups import Group, anchor_of, check_counts, groups_of, named
 from ramify.arena.spread import Pairs, Spread, likelihood_above_zero, quantile, spread_of
 
-MEANING = "Elo says what points to expect of a game: 1 / (1 + 10^(-difference/400)), a draw being half a point"
+MEANING = "An Elo difference predicts the points per game: 1 / (1 + 10^(-difference/400)), with half a point for a draw"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How strong a training run has become: its checkpoints as players, who meets whom, and what came of it."""
+"""Rating of a training run: a tournament of its checkpoints and of reference players, and its results."""
 
 from __future__ import annotations
 
@@ -23,29 +23,27 @@ if TYPE_CHECKING:
     from ramify.training import TrainConfig
 
 RATINGS = "ratings.json"  # in the run's folder
-SAMPLES = 3  # games that are kept to be shown
+SAMPLES = 3  # games stored for the report
 
 
 @dataclass(frozen=True)
 class RatingPlan:
-    """How a run is rated."""
+    """Settings of a rating."""
 
-    games: int = 20  # of every two players who meet; half of them with each player first
-    simulations: int | None = None  # of a checkpoint's searches; None: those of the run's own full searches
-    checkpoints: int = 6  # at most: every k-th, and the latest one
-    references: bool = True  # also play against players that need no training
+    games: int = 20  # per pairing; each player moves first in half of them
+    simulations: int | None = None  # per move of a checkpoint; None: as in the run's full searches
+    checkpoints: int = 6  # maximum number: every k-th, and the latest one
+    references: bool = True  # whether to include players that need no training
 
     def __post_init__(self) -> None:
         check_pairs(self.games)
         if self.checkpoints < 2:
-            raise ValueError(
-                f"a rating needs two checkpoints at least, the first and the latest, not {self.checkpoints}"
-            )
+            raise ValueError(f"checkpoints must be at least 2, the first and the latest, not {self.checkpoints}")
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A player of the rating, by the name that people read."""
+    """A player of the rating with its display name."""
 
     name: str
     config: PlayerConfig
@@ -55,7 +53,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class RunRating:
-    """A run's players and their games. ``standings`` names players by identity."""
+    """The players of a rating and their games. ``standings`` refers to players by identity."""
 
     config: TrainConfig
     game: Game
@@ -65,7 +63,7 @@ class RunRating:
 
     @property
     def names(self) -> dict[str, str]:
-        """What players are called, by identity."""
+        """Display names of players, by identity."""
         return {entrant.config.identity: entrant.name for entrant in self.entrants}
 
     @property
@@ -75,7 +73,7 @@ class RunRating:
 
 
 def read_run(folder: Path) -> TrainConfig:
-    """The config of the run in a folder; a ValueError where there is no run that has begun."""
+    """The config of the run in a folder; raises a ValueError if there is none, or it has no checkpoint."""
     from ramify.training import checkpoints, load_config
 
     if not (folder / "config.yaml").is_file():
@@ -86,9 +84,9 @@ def read_run(folder: Path) -> TrainConfig:
 
 
 def spaced(numbers: Sequence[int], most: int) -> list[int]:
-    """At most so many of these ascending numbers: multiples of the smallest power of two that will do, and the last.
+    """At most ``most`` of these ascending numbers: multiples of the smallest sufficient power of two, and the last one.
 
-    A longer run then keeps every second of the numbers chosen before, or all of them: no game is played in vain.
+    As a run gets longer, all or every second of the earlier choices stay, so that their games are used again.
     """
     step = 1
     while len(kept := [number for number in numbers if number % step == 0 or number == numbers[-1]]) > most:
@@ -97,7 +95,7 @@ def spaced(numbers: Sequence[int], most: int) -> list[int]:
 
 
 def checkpoint_entrants(folder: Path, config: TrainConfig, game: Game, plan: RatingPlan) -> list[Entrant]:
-    """The checkpoints that are rated, oldest first."""
+    """The checkpoints to rate, oldest first."""
     from ramify.training import checkpoints, network_file, read_metrics
 
     steps = {int(line["iteration"]): int(line["step"]) for line in read_metrics(folder / "metrics.jsonl", "iteration")}
@@ -111,21 +109,21 @@ def checkpoint_entrants(folder: Path, config: TrainConfig, game: Game, plan: Rat
 
 
 def checkpoint_player(config: TrainConfig, game: Game, network: Path, simulations: int | None) -> PlayerConfig:
-    """A player that searches as the run does, without what is there to explore."""
+    """A player with the search settings of the run, but without exploration noise."""
     plain: dict[str, Any] = {"noise_fraction": 0.0, "forced_playouts": 0.0, "root_temperature": 1.0, "threads": 1}
     plain |= {"fast_simulations": None, "max_evaluations": None, "max_seconds": None}
     if config.search.selection == "gumbel":
         plain["gumbel_scale"] = 0.0
     search = config.search.replace(**plain, simulations=simulations or config.search.simulations)
     acting = "visits"
-    if game.simultaneous:  # there a strategy has to be mixed
+    if game.simultaneous:  # optimal strategies are mixed
         acting = "average" if search.selection in ("regret", "exp3") else "nash"
     settings = {**search.model_dump(exclude_defaults=True), "simulations": search.simulations, "acting": acting}
     return player_config("search", network=str(network), exact=False, **settings)
 
 
 def reference_entrants(game: Game, simulations: int) -> list[Entrant]:
-    """Players that need no training, as far as they can play the game: random, a classical one, and random playouts."""
+    """Players that need no training: random, alpha-beta or greedy, and MCTS with rollouts, if they support the game."""
     mixed = {"acting": "nash"} if game.simultaneous else {}
     known: list[tuple[str, str, dict[str, Any]]] = [
         ("random", "random", {}),
@@ -138,7 +136,7 @@ def reference_entrants(game: Game, simulations: int) -> list[Entrant]:
         config = player_config(kind, **settings)
         try:
             config.open(game).close()
-        except ValueError:  # it says that it cannot play this game
+        except ValueError:  # it does not support this game
             continue
         found.append(Entrant(name, config))
     kinds = [entrant.config.kind for entrant in found]
@@ -146,8 +144,8 @@ def reference_entrants(game: Game, simulations: int) -> list[Entrant]:
 
 
 def run_pairings(entrants: Sequence[Entrant]) -> list[Pairing]:
-    """Who meets whom: a checkpoint the two before it, the latest everybody; references each other, and the first, the
-    middle and the latest checkpoint. So ratings far apart are connected by players in between."""
+    """Pairings: each checkpoint with the two before it, the latest with all players, references with each other and
+    with the first, the middle and the latest checkpoint. Players of very different strength are connected by others."""
     rated = [entrant for entrant in entrants if entrant.iteration is not None]
     others = [entrant for entrant in entrants if entrant.iteration is None]
     pairs = [(rated[i], rated[j]) for j in range(len(rated)) for i in range(j) if j - i <= 2 or j == len(rated) - 1]
@@ -158,14 +156,14 @@ def run_pairings(entrants: Sequence[Entrant]) -> list[Pairing]:
 
 
 def run_openings(game: Game, pairs: int, seed: int) -> Openings:
-    """Two random turns, or as many as leave most of the game to the players; none where games are that short."""
+    """Openings of two random turns, of one in short games, and of none in very short games."""
     from ramify.training.fitting import game_size
 
     turns = game_size(game).turns
     openings = Openings(f"random:{2 if turns >= 6 else 1}" if turns >= 4 else "none")
     try:
         openings.take(game, pairs, seed)
-    except ValueError:  # random turns may end the game all the same
+    except ValueError:  # the game can end within the random turns
         return Openings("none")
     return openings
 
@@ -178,9 +176,9 @@ def rate_run(
     parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
 ) -> RunRating:
-    """Rate the checkpoints of a run, finished or not; games that ``results`` has are not played again.
+    """Rate the checkpoints of a run, finished or not. Games that are in ``results`` are not played again.
 
-    Ctrl-C returns standings that are not complete.
+    On Ctrl-C the standings are incomplete.
     """
     config = read_run(folder)
     game = config.make_game()
@@ -188,7 +186,9 @@ def rate_run(
     if plan.references:
         entrants += reference_entrants(game, plan.simulations or config.search.simulations)
     if len(entrants) < 2:
-        raise ValueError(f"the run in {folder} has one checkpoint only, and nobody to compare it with")
+        raise ValueError(
+            f"the run in {folder} has only one checkpoint and no references: there is nothing to compare it with"
+        )
     conditions = MatchConfig(run_openings(game, plan.games // 2, config.seed), config.seed)
     tournament = Tournament(game, tuple(run_pairings(entrants)), plan.games, conditions)
     standings = tournament.run(results=results, parallel=parallel, watch=watch, on_interrupt="return")
@@ -196,12 +196,12 @@ def rate_run(
 
 
 def describe_rating(rating: RunRating) -> dict[str, Any]:
-    """Everything that a report shows of a rating, as plain data; players best first."""
+    """A rating as plain data for the report and for JSON, with the best player first."""
     standings, names = rating.standings, rating.names
     by_name = {entrant.name: entrant for entrant in rating.entrants}
     played = {identity for game in standings.counted for identity in game.fixture.players}
-    # The first checkpoint: it has games against weak and strong players. Random moves mostly lose every game, and
-    # intervals measured from there would be as wide as that says little.
+    # The first checkpoint has games against weak and strong players. The random player mostly loses every game, so
+    # intervals relative to it would be very wide.
     anchor = rating.entrants[0].config.identity
     ratings = standings.ratings(anchor=anchor if anchor in played else None)
     lines = standings.crosstable()
@@ -233,8 +233,7 @@ def describe_rating(rating: RunRating) -> dict[str, Any]:
 
 
 def sample_games(rating: RunRating) -> list[Played]:
-    """Games of the latest checkpoint: against the reference that did best, against the first checkpoint, and against
-    the one before."""
+    """Games of the latest checkpoint: against the best reference, the first checkpoint, and the previous one."""
     own, names = rating.latest.config.identity, rating.names
     table = [str(row.player) for row in rating.standings.ratings().table]
     references = {entrant.config.identity for entrant in rating.entrants if entrant.iteration is None}
@@ -242,14 +241,14 @@ def sample_games(rating: RunRating) -> list[Played]:
     wanted = [*[player for player in table if player in references][:1], checkpoints[0], *checkpoints[-2:-1]]
     found = []
     others = list(dict.fromkeys(player for player in wanted if player != own and player in names))
-    for number, other in enumerate(others):  # each from another opening
+    for number, other in enumerate(others):  # each with a different opening
         games = [game for game in rating.standings.counted if set(game.fixture.players) == {own, other}]
         found += games[2 * number % len(games) :][:1] if games else []
     return found[:SAMPLES]
 
 
 def describe_game(game: Played, names: dict[str, str]) -> dict[str, Any]:
-    """A game that can be played again from its actions."""
+    """A game as plain data: players, start, actions and result."""
     return {
         "players": [names[identity] for identity in game.fixture.players],
         "start": game.fixture.opening.start,
@@ -261,14 +260,14 @@ def describe_game(game: Played, names: dict[str, str]) -> dict[str, Any]:
 
 
 def write_rating(folder: Path, found: dict[str, Any]) -> Path:
-    """Keep a rating in the run's folder."""
+    """Write a rating to the run's folder; returns its file."""
     path = folder / RATINGS
     write_atomically(path, (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode())
     return path
 
 
 def read_rating(folder: Path) -> dict[str, Any] | None:
-    """The rating that is kept in a run's folder; None if there is none that can be read."""
+    """The rating in a run's folder; None if it is missing or cannot be read."""
     try:
         found: dict[str, Any] = json.loads((folder / RATINGS).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -44,7 +44,7 @@ class NetworkUser(PlayerConfig):
         0, ge=0, description="Number of turns, counting both players, before action selection becomes greedy."
     )
 
-    where: ClassVar[tuple[str, ...]] = ("device", "cache")  # change where and how fast it plays, not what
+    where: ClassVar[tuple[str, ...]] = ("device", "cache")  # affect the speed of a player, but not its actions
 
     def content(self) -> dict[str, Any]:
         """The settings, with the network's checksum in place of its file."""
@@ -56,7 +56,7 @@ class NetworkUser(PlayerConfig):
     @field_validator("network")
     @classmethod
     def _one_file(cls, network: str | None) -> str | None:
-        """A folder stands for the network that it has now: a run that goes on writes newer ones."""
+        """Replace a folder by the network file it currently stands for: a run in progress adds newer ones."""
         return str(network_file(network)) if network is not None and Path(network).is_dir() else network
 
 
@@ -64,8 +64,8 @@ class NetworkUser(PlayerConfig):
 class SearchPlayerConfig(NetworkUser, SearchConfig):
     """A player that searches: all settings of ``SearchConfig``, and the evaluator.
 
-    ``evaluator`` is "uniform", "rollout" or "rollout:N"; with a ``network`` (a file, the folder of a training run or a
-    checkpoint, or the name of a shipped network) it is that. Each turn is searched afresh.
+    ``evaluator`` is "uniform", "rollout" or "rollout:N"; a ``network`` (a file, the folder of a training run or a
+    checkpoint, or the name of a shipped network) replaces it. Each turn is a new search.
     """
 
     what: ClassVar[str] = "player"
@@ -97,7 +97,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         return SearchPlayer(game, self.open_evaluator(game), self)
 
     def open_evaluator(self, game: Game) -> Evaluator | NativeEvaluator:
-        """What evaluates its positions."""
+        """The evaluator of the search."""
         if self.network is None:
             return self._native()
         exact = self.exact and self.max_seconds is None
@@ -113,9 +113,9 @@ class SearchPlayer:
     def __init__(self, game: Game, evaluator: Any, config: SearchPlayerConfig) -> None:
         self.game, self.evaluator, self.config = game, evaluator, config
         self.search = config.search_config()
-        # Time limits are of one search: of many at once, each would have a share of it.
+        # Time limits are per search: searches that run together would share the time.
         self._alone = isinstance(evaluator, NativeEvaluator) or config.max_seconds is not None
-        Searcher(game, evaluator, self.search)  # raises what is wrong with them now, and not at the first turn
+        Searcher(game, evaluator, self.search)  # raises errors in the settings now rather than at the first turn
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
         return [choice.action for choice in self.consider(turns)]
@@ -149,7 +149,9 @@ class NetworkPlayerConfig(NetworkUser):
     """
 
     kind: Literal["network"] = "network"
-    network: str = Field(description="a .safetensors or .onnx file, the folder of a run, or a shipped network's name")
+    network: str = Field(
+        description="Network: a .safetensors or .onnx file, the folder of a run, or the name of a shipped network."
+    )
 
     def open(self, game: Game) -> NetworkPlayer:
         evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=self.exact)

@@ -17,9 +17,9 @@ from ramify.arena.bradley_terry import Counts, Floats, Pair
 
 # (one, other): {(the one's points moving first, its points moving second): how many such pairs of games}
 Pairs = Mapping[Pair, Mapping[tuple[float, float], float]]
-Expected = Mapping[Pair, float]  # (first, second): points that the first was to expect
+Expected = Mapping[Pair, float]  # (first, second): expected points of the first
 EVEN = 0.5  # variance of the points of two decided games between equals
-KIND = {1.0: 0, 0.5: 1, 0.0: 2}  # points: place among wins, draws and losses
+KIND = {1.0: 0, 0.5: 1, 0.0: 2}  # points: index among wins, draws and losses
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Spread:
     A pairing contributes through the sum of a pair's points and through the difference between moving first and second.
     """
 
-    influence: Floats  # [parameters, pairings, 2]: change of an estimate for a point more than was expected
-    moments: Floats  # [pairings, 2, 2]: variance of those points, all pairs together
-    pairs: Floats  # [pairings]: how many pairs and single games that is an estimate from
+    influence: Floats  # [parameters, pairings, 2]: change of an estimate per residual point
+    moments: Floats  # [pairings, 2, 2]: variance of these points, summed over all pairs
+    pairs: Floats  # [pairings]: number of pairs and single games it was estimated from
 
     def error(self, contrast: Floats) -> tuple[float, float]:
         """Standard error of a linear combination of parameters, and its degrees of freedom (Satterthwaite)."""
@@ -59,8 +59,8 @@ def spread_of(
             both = np.array([first + second, first - second])
             moments[row] += number * np.outer(both, both)
             numbers[row] += number
-    # Residuals have lost what was fitted to them, and after nothing but wins there are none. An even pair for every
-    # pairing makes up for it, as varied as points have been on the whole: less than those of decided games, or more.
+    # Residuals are too small, because the ratings were fitted to the same games; after nothing but wins they are 0. To
+    # correct for this, each pairing gets one even pair, scaled by the observed variance relative to decided games.
     decided = sum(
         sum(tally) * expected[pair] * (1 - expected[pair])
         for pair, tally in sorted(counts.items(), key=str)

@@ -65,7 +65,7 @@ def sources_checksum(module: str, file: Path) -> str:
         path = path.resolve()
         if path in texts:
             continue
-        texts[path] = path.read_text(encoding="utf-8")  # ends of lines become equal on all systems
+        texts[path] = path.read_text(encoding="utf-8")  # line ends are the same on all systems
         if not name.startswith("ramify."):
             waiting += own_imports(name, path, texts[path])
     sums = sorted(hashlib.sha256(text.encode()).hexdigest() for text in texts.values())
@@ -107,7 +107,7 @@ def own_spec(name: str) -> ModuleSpec | None:
         if any(place and {"site-packages", "dist-packages"} & set(Path(place).parts) for place in places):
             return None
         return spec if name == top else find_spec(name)
-    except (ImportError, ValueError, AttributeError):  # it is not there, or no module
+    except (ImportError, ValueError, AttributeError):  # not found, or not a module
         return None
 
 
@@ -127,7 +127,7 @@ def named_files(command: str, others: Iterable[str] = ()) -> list[Path]:
 def is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a text that is no possible name
+    except (OSError, ValueError):  # not a valid file name
         return False
 
 
@@ -145,6 +145,6 @@ def checksums(files: Iterable[Path]) -> dict[Path, str]:
 
 @functools.lru_cache(maxsize=256)
 def _checksum(path: Path, size: int, changed: int) -> str:
-    del size, changed  # a file that has these as before is taken to be as before
+    del size, changed  # only part of the cache key: a file with the same size and time is taken as unchanged
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]

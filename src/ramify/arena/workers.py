@@ -22,7 +22,7 @@ from ramify.arena.runner import Finish, MatchRunner, deliver
 from ramify.base.imports import import_modules, imported
 from ramify.games import Game
 
-PATIENCE = 2.0  # seconds that a worker has to end by itself
+PATIENCE = 2.0  # seconds to wait for a worker to end before it is killed
 
 
 class WorkerError(RuntimeError):
@@ -68,7 +68,7 @@ class Worker:
     def __init__(self, game: Game, configs: Sequence[PlayerConfig]) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        content = pickle.dumps((game, list(configs)))  # unpickled after the imports: classes may be theirs
+        content = pickle.dumps((game, list(configs)))  # unpickled after the imports, which may define the classes
         self.process = context.Process(target=work, args=(other, imported(), content), daemon=True)
         self.playing = 0
         with deaf_to_interrupts():
@@ -106,7 +106,7 @@ class Worker:
             while self.playing and self.pipe.poll():
                 found.append(self.take())
         except (OSError, RuntimeError):
-            pass  # it has ended; what it sent before is taken
+            pass  # the worker has ended; what it sent before was read
         return found
 
     def _receive(self) -> Any:
@@ -140,7 +140,7 @@ def deaf_to_interrupts() -> Iterator[None]:
 
 
 def work(pipe: Connection, imports: Sequence[str], content: bytes) -> None:
-    """A worker's life: until its pipe is closed at the other end."""
+    """Main function of a worker; returns when the other end of its pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"  # read by libraries that load with the players
     try:
@@ -154,7 +154,7 @@ def work(pipe: Connection, imports: Sequence[str], content: bytes) -> None:
         pipe.send(None)
         serve(pipe, runner)
     except (EOFError, OSError):
-        pass  # the owner has gone, or wants no more
+        pass  # the other end was closed
     except Exception as error:
         pipe.send(portable(error))
     finally:

@@ -11,16 +11,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RenamedWarning(DeprecationWarning):
-    """An old name was used. A class of its own, so that the command line can show these and no others."""
+    """A deprecated name was used. A separate class, so that the command line can show only these warnings."""
 
 
 def warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
-    """Say that an old name was used, to whoever called the caller."""
-    warnings.warn(f"{old} is now {new}; the old name goes in version 0.3", RenamedWarning, stacklevel=stacklevel)
+    """Warn that a deprecated name was used, at the line that called the caller."""
+    warnings.warn(
+        f"{old} is now {new}; the old name will be removed in version 0.3", RenamedWarning, stacklevel=stacklevel
+    )
 
 
 def renamed(module: str, names: Mapping[str, tuple[str, Callable[[], Any]]]) -> Callable[[str], Any]:
-    """A module's ``__getattr__`` for its deprecated names: {old: (new, a function that returns the object)}."""
+    """The ``__getattr__`` of a module with deprecated names: {old: (new, function that returns the object)}."""
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in names:
@@ -33,7 +35,7 @@ def renamed(module: str, names: Mapping[str, tuple[str, Callable[[], Any]]]) -> 
 
 
 def renamed_arguments(**names: str) -> Callable[[F], F]:
-    """A decorator for functions, methods and classes whose keyword arguments were renamed: ``old="new"``."""
+    """Decorator for functions, methods and classes with renamed keyword arguments: ``old="new"``."""
 
     def decorate(target: F) -> F:
         if isinstance(target, type):

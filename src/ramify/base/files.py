@@ -14,7 +14,7 @@ NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.E
 NO_LINKS = {errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
-class InUse(RuntimeError):  # noqa: N818 - it says what is wrong, as IllegalAction does
+class InUse(RuntimeError):  # noqa: N818 - named like IllegalAction
     """The directory is in use by another process."""
 
 

@@ -1,4 +1,4 @@
-"""Modules of the user, imported by name or from a file: they register games and players of their own."""
+"""Import of user modules, by name or from a file. Such modules register their own games and players."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 
-_imported: dict[str, None] = {}  # in their order
+_imported: dict[str, None] = {}  # in the order of import
 
 
 def imported() -> tuple[str, ...]:
-    """The modules that were imported by :func:`import_modules`, files with their absolute paths.
+    """The modules imported by :func:`import_modules`; files are given by their absolute paths.
 
-    A process started by this one imports them again: ``import_modules(imported())``.
+    Child processes import them again: ``import_modules(imported())``.
     """
     return tuple(_imported)
 
@@ -25,8 +25,8 @@ def imported() -> tuple[str, ...]:
 def import_modules(names: Iterable[str]) -> None:
     """Import modules by name (``my_package.my_game``) or from a file (``games/my_game.py``).
 
-    Names are also looked for in the working directory, and a file may import those beside it. Each module is imported
-    once. An ImportError says which one cannot be imported, and why.
+    Names are also looked up in the working directory, and a file can import other files of its folder. Each module is
+    imported once. Raises an ImportError with the module and the reason if it cannot be imported.
     """
     for name in names:
         if name.endswith(".py") or os.sep in name:
@@ -59,7 +59,7 @@ def _execute(name: str, file: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("it is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # under its own name: games are pickled by the names of their classes
+    sys.modules[name] = module  # needed for pickling: a pickled game names the module of its class
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -77,6 +77,6 @@ def _run(name: str, load: Callable[[], ModuleType]) -> None:
 
 
 def _find_in(folder: Path) -> None:
-    """Look for modules in a folder too, after all other places: nothing there takes the place of a package."""
+    """Add a folder to the end of the search path, so that its files do not shadow installed packages."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))

@@ -7,7 +7,7 @@ import hashlib
 CHECKSUM = "ramify.checksum"  # in a model's metadata: a SHA-256 in hexadecimal digits
 WEIGHTS = "ramify.weights"  # in a model's metadata: {name in the network: name in the graph}, as JSON
 DIGITS = 64
-BLANK = "0" * DIGITS  # stands there while the checksum is computed
+BLANK = "0" * DIGITS  # placeholder while the checksum is computed
 # An entry of the metadata in protobuf's encoding: field 1, its length, the key, field 2, its length; then the value.
 MARK = bytes([0x0A, len(CHECKSUM)]) + CHECKSUM.encode() + bytes([0x12, DIGITS])
 

@@ -25,11 +25,11 @@ def checked_seed(seed: Any, otherwise: str = "") -> int:
 def _shown(seed: Any) -> str:
     try:
         return reprlib.repr(seed)
-    except ValueError:  # a number of more digits than Python writes
+    except ValueError:  # an integer with more digits than Python converts to text
         return f"a value of type {type(seed).__name__}"
 
 
 def derive(seed: int, *place: int | str) -> int:
-    """A seed for something below ``seed``, such as a game or a turn: 63 bits, the same in every process."""
+    """Derive a 63-bit seed from ``seed`` and a place, such as a game or a turn; the same in every process."""
     digest = hashlib.blake2b(json.dumps([seed, *place]).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1  # signed 64-bit integers of a database hold 63 bits

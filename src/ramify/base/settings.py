@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from ramify.base.deprecation import warn_renamed
 from ramify.base.hints import did_you_mean
 
-WORDS = {"True": True, "False": False, "None": None}  # as Python writes them; JSON's own are read too
+WORDS = {"True": True, "False": False, "None": None}  # Python's spelling; JSON's is also accepted
 
 
 class SettingsError(ValueError):
@@ -65,7 +65,7 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
         name = ".".join(str(part) for part in problem["loc"])
         text = problem["msg"].removeprefix("Value error, ")
         inner = problem.get("ctx", {}).get("error")
-        if isinstance(inner, SettingsError):  # of a group within this one, which has named it already
+        if isinstance(inner, SettingsError):  # from a nested group; its message already names the setting
             lines.append(str(inner))
         elif problem["type"] == "extra_forbidden":
             lines.append(f"there is no {what} setting {name!r}{did_you_mean(name, names, '; ')}")

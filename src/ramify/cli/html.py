@@ -1,4 +1,4 @@
-"""Parts of an HTML page: figures, tables, charts. What goes in as text comes out escaped; nothing is loaded."""
+"""Parts of a self-contained HTML page: figures, tables, charts. Texts are escaped."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ pre { overflow-x: auto; font-size: .85rem; background: #f6efe0; padding: .8rem }
   .thoughts figure { width: 100% } }
 """
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 420.0, 220.0, 52.0, 28.0, 12.0
-TALL = 300.0  # height of the chart of ratings
+TALL = 300.0  # height of the rating chart
 COLOUR, PALE, INK, PAPER = "#b3541e", "#e5dcc8", "#6b6252", "#fdfaf3"
 
 
 def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:
-    """The whole page, from parts that are HTML already."""
+    """The whole page; the contents of sections are HTML."""
     body = "".join(f"<h2>{escape(head)}</h2>{content}" for head, content in sections)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -47,14 +47,14 @@ def page(title: str, subtitle: str, sections: Sequence[tuple[str, str]]) -> str:
 
 
 def paragraph(text: str, *, dim: bool = False) -> str:
-    """A paragraph; words between backquotes are code."""
+    """A paragraph; text between backquotes is shown as code."""
     parts = [f"<code>{escape(part)}</code>" if i % 2 else escape(part) for i, part in enumerate(text.split("`"))]
     start = '<p class="dim">' if dim else "<p>"
     return f"{start}{''.join(parts)}</p>"
 
 
 def figure(picture: str, title: str, text: str = "", below: str = "") -> str:
-    """A picture (SVG), a title, a text that explains it, and more HTML."""
+    """A picture (SVG) with a title, an explanation, and further HTML below."""
     words = f"<b>{escape(title)}</b>{escape(text)}" if text else escape(title)
     return f"<figure>{picture}<figcaption>{words}</figcaption>{below}</figure>"
 
@@ -72,7 +72,7 @@ def verbatim(text: str) -> str:
 
 
 def folded(summary: str, content: str) -> str:
-    """HTML that is shown when somebody asks for it."""
+    """HTML that is collapsed until its summary is clicked."""
     return f"<details><summary>{escape(summary)}</summary>{content}</details>"
 
 
@@ -83,13 +83,13 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def facts(rows: Mapping[str, str]) -> str:
-    """Names and what they stand for."""
+    """A table of names and values."""
     lines = [f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows.items()]
     return f'<table class="facts">{"".join(lines)}</table>'
 
 
 def bars(head: str, rows: Sequence[tuple[str, int]]) -> str:
-    """Names with whole percentages, each with a bar."""
+    """A table of names with percentages and bars."""
     most = max((percent for _, percent in rows), default=0) or 1
     lines = [
         f'<tr><td>{escape(name)}</td><td>{percent}%</td><td><i style="width:{5 * percent / most:.2f}rem"></i></td></tr>'
@@ -99,7 +99,7 @@ def bars(head: str, rows: Sequence[tuple[str, int]]) -> str:
 
 
 def curve(values: Sequence[float], steps: Sequence[float], *, percent: bool = False) -> str:
-    """A line over training steps, with the least and the largest value written beside it."""
+    """A line chart over training steps, labelled with the minimum, the middle and the maximum."""
     canvas = Canvas(WIDTH, HEIGHT)
     low, high = min(values), max(values)
     span = (high - low) or 1.0
@@ -123,7 +123,7 @@ def curve(values: Sequence[float], steps: Sequence[float], *, percent: bool = Fa
 
 
 def x_axis(canvas: Canvas, last: float, width: float, bottom: float) -> None:
-    """Training steps, from none to the last."""
+    """Label the x-axis with training steps, from 0 to the last."""
     for share, anchor in ((0.0, "middle"), (0.5, "middle"), (1.0, "end")):
         x = LEFT + width * share + (14 if share == 1 else 0)
         canvas.text(x, bottom - 8, f"{last * share:,.0f}", size=13, fill=INK, anchor=anchor)
@@ -163,7 +163,7 @@ def elo_chart(players: Sequence[Mapping[str, Any]]) -> str:
 
 
 def dashed(canvas: Canvas, others: Sequence[Mapping[str, Any]], y_of: Any) -> None:
-    """Lines of players that do not learn, each with its name, and no two names upon each other."""
+    """Dashed lines of reference players with their names, which do not overlap."""
     written: list[float] = []
     for one in others:
         y = y_of(one["elo"])
@@ -176,5 +176,5 @@ def dashed(canvas: Canvas, others: Sequence[Mapping[str, Any]], y_of: Any) -> No
 
 
 def tick(span: float) -> int:
-    """A round distance of lines, so that some four to eight of them fit."""
+    """A round distance between grid lines that gives about four to eight of them."""
     return next((unit for unit in (10, 20, 50, 100, 200, 500, 1000) if span / unit <= 7), 2000)

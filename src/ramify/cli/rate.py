@@ -1,4 +1,4 @@
-"""``ramify rate``: how strong the checkpoints of a training run are."""
+"""``ramify rate``: rate the checkpoints of a training run."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ if TYPE_CHECKING:
     from ramify.arena.runs import RatingPlan, RunRating
 
 STORE = "ramify.db"  # in the run's folder
-CONCURRENCY = 64  # games at once: with many pairings, fewer would give networks batches of one or two
+CONCURRENCY = 64  # games played at once; with fewer, networks would get batches of one or two positions
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, or its name in runs/.")]
 
 
 def rate(
     run: Run,
-    games: Annotated[int, typer.Option(min=2, help="Games of every two players who meet; an even number.")] = 20,
+    games: Annotated[int, typer.Option(min=2, help="Number of games per pairing; an even number.")] = 20,
     simulations: Annotated[
-        int | None, typer.Option(min=1, help="Of a checkpoint's searches; default: as in the run's self-play.")
+        int | None,
+        typer.Option(min=1, help="Number of simulations per move of a checkpoint. Default: as in self-play."),
     ] = None,
-    checkpoints: Annotated[int, typer.Option(min=2, help="Rate at most so many: every k-th, and the latest.")] = 6,
-    references: Annotated[bool, typer.Option(help="Also play against players that need no training.")] = True,
+    checkpoints: Annotated[
+        int, typer.Option(min=2, help="Maximum number of checkpoints: every k-th, and the latest.")
+    ] = 6,
+    references: Annotated[bool, typer.Option(help="Include players that need no training.")] = True,
     concurrency: options.Concurrency = CONCURRENCY,
     workers: options.Workers = 0,
     json: options.AsJson = False,
 ) -> None:
     """Rate the checkpoints of a training run, finished or not.
 
-    Checkpoints play each other, random moves, and other players that need no
-    training. Games are kept in the run's folder and never played twice: Ctrl-C
-    stops, and the same command goes on; after more training, only the games of
-    new checkpoints are played. 'ramify report' shows what was found.
+    Checkpoints play each other and players that need no training, such as the
+    random player. Games are stored in the run's folder and never played twice:
+    after Ctrl-C the same command resumes, and after more training only the
+    games of new checkpoints are played. 'ramify report' shows the ratings.
 
     \\b
     ramify rate hex-5
@@ -58,21 +61,21 @@ def rate(
         return print_json({**found, **counts, "seconds": round(time.perf_counter() - started, 1)})
     print_rating(found)
     print(f"{counts['played']} games played, {counts['found']} found in the store")
-    print(f"'ramify report {run}' makes a page of this")
+    print(f"write a report with: ramify report {run}")
     return None
 
 
 def find_run(text: str) -> Path:
-    """The folder of a run: as it is given, or of that name in runs/."""
+    """The folder of a run, given by its path or by its name in runs/."""
     given, named = Path(text), Path("runs") / text
     return named if not given.exists() and named.is_dir() else given
 
 
 def play(folder: Path, plan: RatingPlan, parallel: Any, *, quiet: bool) -> tuple[RunRating, dict[str, int]]:
-    """Play the games that are missing; also how many were found and played."""
+    """Play the missing games; returns the rating, and how many games were found and played."""
     from ramify.arena.runs import rate_run, read_run
 
-    read_run(folder)  # what is no run does not get a store
+    read_run(folder)  # raises before a store is created if this is not a run
     counts = {"found": 0, "played": 0}
     with arena.open_store(folder / STORE) as store, arena.progress_bar(quiet) as shown:
 
@@ -85,12 +88,12 @@ def play(folder: Path, plan: RatingPlan, parallel: Any, *, quiet: bool) -> tuple
 
 
 def finish(folder: Path, rating: RunRating) -> dict[str, Any]:
-    """Keep a rating for the report; one that was stopped is not finished, and ends the command."""
+    """Write a complete rating for the report; exit if it was interrupted."""
     from ramify.arena.runs import describe_rating, write_rating
 
     if not rating.standings.complete:
         there = len(rating.standings.games)
-        print(f"ramify: stopped with {there} games, which are kept; the same command goes on", file=sys.stderr)
+        print(f"ramify: stopped; {there} games are stored, and the same command resumes", file=sys.stderr)
         raise typer.Exit(130)
     if not rating.standings.counted:
         problem = next((game.detail for game in rating.standings.forfeits), "no games")
@@ -101,7 +104,7 @@ def finish(folder: Path, rating: RunRating) -> dict[str, Any]:
 
 
 def print_rating(found: dict[str, Any]) -> None:
-    """The rating list for people."""
+    """Print the ratings as a table."""
     from rich.table import Table
 
     from ramify.arena.ratings import MEANING
@@ -116,5 +119,5 @@ def print_rating(found: dict[str, Any]) -> None:
     console = table_console()
     console.print(table)
     if found["forfeits"]:
-        console.print(f"games that were forfeited and are not counted: {found['forfeits']}", style="red")
+        console.print(f"forfeited games, not counted: {found['forfeits']}", style="red")
     console.print(f"{MEANING}.", style="dim")

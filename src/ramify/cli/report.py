@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from ramify.games import Game
     from ramify.training import TrainConfig
 
-CURVES = {  # figure of an iteration: its title, and what it means
+CURVES = {  # metric of an iteration: title and explanation of its chart
     "new_policy": (
         "Policy loss on new positions",
-        "How far the network's policy is from what the search recommends (cross-entropy). Lower is better.",
+        "Cross-entropy between the search's policy and the network's. Lower is better.",
     ),
     "new_value": (
         "Value loss on new positions",
-        "How far the network's value is from how the games went on. Lower is better, but games that are hard to "
-        "predict keep it above zero.",
+        "Error of the network's value relative to the outcome of the game. Lower is better, but it stays above zero in "
+        "games that are hard to predict.",
     ),
     "new_top1": (
         "Best action predicted",
-        "How often the network's first choice is the search's first choice, without any search.",
+        "How often the most likely action of the network alone is the most likely action of the search.",
     ),
     "new_explained_variance": (
         "Value explained",
-        "How much of the difference between positions the value predicts: 1 is everything, 0 is no better than always "
-        "guessing the average.",
+        "Fraction of the variance of outcomes that the value explains: 1 is all of it, 0 is no better than always "
+        "predicting the average.",
     ),
-    "game_length": ("Game length", "Turns in an average game of self-play."),
+    "game_length": ("Game length", "Average number of turns in self-play games."),
 }
 JUDGED = "Losses are measured on the newest positions of each iteration, before the network has trained on them."
 PERCENT = ("new_top1",)
@@ -48,15 +48,15 @@ PERCENT = ("new_top1",)
 def report(
     run: Run,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write it; default: report.html in the run's folder.")
+        Path | None, typer.Option(metavar="FILE", help="File to write. Default: report.html in the run's folder.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write a report on a training run, finished or not, as one HTML page.
 
-    It has the ratings that 'ramify rate' has found, learning curves, sample
-    games, what the network thinks of some positions, and the settings. The
-    page loads nothing from elsewhere.
+    The report has the ratings from 'ramify rate', learning curves, sample
+    games, the search results of some positions, and the settings. The page is
+    self-contained: it loads no other files.
 
     \\b
     ramify rate hex-5
@@ -73,7 +73,7 @@ def report(
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
-    """Make the report on the run in a folder; the file."""
+    """Write the report on the run in a folder; returns its file."""
     from ramify.arena.runs import read_rating, read_run
     from ramify.base.files import write_atomically
     from ramify.cli.samples import sample_section, thought_section
@@ -99,7 +99,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 
 
 def subtitle(config: TrainConfig, iterations: Sequence[Mapping[str, float]]) -> str:
-    """How much was played and learned, and whether the run is over."""
+    """Games, positions and training steps so far, and whether the run is finished."""
     if not iterations:
         return "This run has not finished its first iteration yet."
     last, played = iterations[-1], int(sum(line["games"] for line in iterations))
@@ -114,7 +114,7 @@ def subtitle(config: TrainConfig, iterations: Sequence[Mapping[str, float]]) -> 
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it."""
+    """A duration as text."""
     if seconds < 120:
         return f"{seconds:.0f} seconds"
     minutes = round(seconds / 60)
@@ -122,7 +122,7 @@ def duration(seconds: float) -> str:
 
 
 def game_title(game: Game) -> str:
-    """What people call the game."""
+    """The game's name as text."""
     params = game.params
     if game.name == "hex":
         return f"Hex {params['size']}×{params['size']}{' with the swap rule' if params['swap'] else ''}"
@@ -143,30 +143,30 @@ def is_short(value: Any) -> bool:
 
 
 def strength_section(folder: Path, rating: dict[str, Any] | None) -> str:
-    """Ratings over training steps, and as a table."""
+    """Ratings as a chart over training steps and as a table."""
     if rating is None:
         return html.paragraph(
-            f"This run has not been rated yet. `ramify rate {folder}` lets its checkpoints play each other; "
-            f"`ramify report {folder}` then shows the result here."
+            f"This run has not been rated yet. To see the ratings of its checkpoints here, run `ramify rate {folder}` "
+            f"and then `ramify report {folder}` again."
         )
     from ramify.arena.ratings import MEANING
 
     text = (
-        "Each point is a checkpoint of the run; the bar around it is its 95% interval. "
-        "Dashed lines are players that do not learn. "
+        "Each point is a checkpoint of the run, with its 95% interval as a bar. "
+        "Dashed lines are reference players, which need no training. "
         f"Checkpoints search with {rating['simulations']:,} simulations per move. "
         f"The player “{rating['anchor']}” is fixed at 0 Elo."
     )
     parts = [html.figure(html.elo_chart(rating["players"]), "Elo by training step", text)]
     parts += [ratings_table(rating), html.paragraph(f"{MEANING}.", dim=True)]
-    parts.append(html.folded("Who scored how much against whom", scores_table(rating)))
+    parts.append(html.folded("Scores of all pairings", scores_table(rating)))
     if rating["forfeits"]:
         parts.append(html.paragraph(f"{rating['forfeits']} games were forfeited by an error and are not counted."))
     return "".join(parts)
 
 
 def ratings_table(rating: dict[str, Any]) -> str:
-    """Players best first, with intervals, and shares of their games that add up."""
+    """Players, best first, with intervals and percentages of wins, draws and losses that sum to 100."""
     rows = []
     for place, one in enumerate(rating["players"], 1):
         shares = percentages([one["wins"], one["draws"], one["losses"]])
@@ -177,7 +177,7 @@ def ratings_table(rating: dict[str, Any]) -> str:
 
 
 def scores_table(rating: dict[str, Any]) -> str:
-    """Points of every player against every other, in percent; the two of a pair add up to 100."""
+    """Scores of each player against each other, in percent; the two scores of a pairing sum to 100."""
     names = [one["name"] for one in rating["players"]]
     scores: dict[tuple[str, str], int] = {}
     for pair in rating["pairings"]:
@@ -196,7 +196,7 @@ def percent(number: int | None) -> str:
 
 
 def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
-    """A chart for each figure that the iterations have, and how the latest games ended."""
+    """A chart for each metric, and the results of the latest self-play games."""
     figures = []
     for name, (title, text) in CURVES.items():
         lines = [line for line in iterations if name in line]
@@ -204,7 +204,7 @@ def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
             values, steps = [line[name] for line in lines], [line["step"] for line in lines]
             figures.append(html.figure(html.curve(values, steps, percent=name in PERCENT), f"{title}, by step", text))
     if not iterations:
-        return html.paragraph("There is nothing to see before the first iteration is over.")
+        return html.paragraph("There are no learning curves before the end of the first iteration.")
     last = iterations[-1]
     shares = percentages([last["first_wins"], last["draws"], max(0.0, 1 - last["first_wins"] - last["draws"])])
     drawn = f"{shares[1]}% were draws, and " if any(line["draws"] for line in iterations) else "and "
@@ -216,7 +216,7 @@ def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
 
 
 def run_facts(folder: Path, config: TrainConfig, rating: dict[str, Any] | None) -> dict[str, str]:
-    """When, with what and on which machine."""
+    """Game, network, versions, dates and machine of a run."""
     from ramify.networks import config_of
     from ramify.training import checkpoints
 
@@ -246,7 +246,7 @@ def day(moment: datetime) -> str:
 
 
 def machine() -> str:
-    """The processor, and a GPU where there is one."""
+    """Processor, number of cores, GPU if there is one, and operating system."""
     import os
     import platform
 

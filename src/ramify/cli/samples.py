@@ -1,4 +1,4 @@
-"""Games and thoughts of a training run, in pictures: sections of its report."""
+"""Sections of a report on a training run: sample games, and search results of some positions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ramify.games import Game, State
     from ramify.training import TrainConfig
 
-PICTURES = 5  # of a game
-THOUGHTS = 3  # positions that the network is asked about
-SIMULATIONS = 200  # behind each of them
-LISTED = 5  # actions of a position; the rest is one line
-PLAYERS = {  # as pictures show them; of any other game there are a first and a second player
+PICTURES = 5  # per game
+THOUGHTS = 3  # searched positions
+SIMULATIONS = 200  # per searched position
+LISTED = 5  # actions per position; the others are summed up
+PLAYERS = {  # as drawn in pictures; other games have a first and a second player
     "hex": ("Red", "Blue"),
     "connect_four": ("Red", "Yellow"),
     "tictactoe": ("X", "O"),
@@ -30,7 +30,7 @@ PLAYERS = {  # as pictures show them; of any other game there are a first and a 
 
 @dataclass(frozen=True)
 class Sample:
-    """A game that was played: its positions, the last one too, and how each but the first was reached."""
+    """A game: its positions from the first to the last, and the moves between them."""
 
     title: str
     states: tuple[State, ...]
@@ -39,7 +39,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Samples:
-    """The section of a report, and the game it begins with, if there is one."""
+    """The section of a report, and its first game, if there is one."""
 
     html: str
     first: Sample | None
@@ -50,21 +50,21 @@ def player_name(game: Game, player: int) -> str:
 
 
 def sample_section(folder: Path, game: Game, rating: dict[str, Any] | None) -> Samples:
-    """Games of the rating or, where there is none, the newest game of self-play."""
+    """Games of the rating or, without a rating, the newest self-play game."""
     if rating is not None and rating["samples"]:
         samples = [rated_game(game, found) for found in rating["samples"]]
         text = "Games that the latest checkpoint played when it was rated. Each began with a few random moves."
         text = text if any(found["opening"] for found in rating["samples"]) else text.partition(". ")[0] + "."
     else:
         samples = newest_game(folder, game)
-        text = "The newest game of self-play, in which moves are drawn at random now and then, to explore."
+        text = "The newest self-play game. Some of its moves were sampled at random for exploration."
     if not samples:
         return Samples("", None)
     return Samples(html.paragraph(text) + "".join(strip(sample) for sample in samples), samples[0])
 
 
 def rated_game(game: Game, found: dict[str, Any]) -> Sample:
-    """A game of the rating, played again."""
+    """A game of the rating."""
     first, second = (f"{player_name(game, i)} ({name})" for i, name in enumerate(found["players"]))
     if found["winner"] is None:
         title = f"{first} and {lower(second)} draw"
@@ -75,12 +75,12 @@ def rated_game(game: Game, found: dict[str, Any]) -> Sample:
 
 
 def lower(name: str) -> str:
-    """A name in the middle of a sentence."""
+    """A name as written in the middle of a sentence."""
     return f"the{name[3:]}" if name.startswith("The ") else name
 
 
 def newest_game(folder: Path, game: Game) -> list[Sample]:
-    """The last game of the newest shard that can be read."""
+    """The last game of the newest readable shard."""
     from ramify.selfplay.records import DamagedShard, read_shard, shards
 
     for path in reversed(shards(folder / "games")):
@@ -107,14 +107,14 @@ def replayed(game: Game, title: str, start: int, actions: Sequence[Sequence[int]
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most so many of the numbers from 0 to count - 1, evenly, the first and the last among them."""
+    """At most ``most`` evenly spaced numbers from 0 to count - 1, including the first and the last."""
     if count <= most:
         return list(range(count))
     return sorted({round(i * (count - 1) / (most - 1)) for i in range(most)})
 
 
 def strip(sample: Sample) -> str:
-    """Some positions of a game, the last one among them."""
+    """Some positions of a game, including the last one."""
     figures = []
     for number in spread(len(sample.states), PICTURES + 1)[1:] or [0]:
         last = "final position" if number == len(sample.states) - 1 else f"turn {number}"
@@ -124,17 +124,17 @@ def strip(sample: Sample) -> str:
 
 
 def picture(state: State) -> str:
-    """The position; its text on paper where it cannot be drawn."""
+    """The position as a picture, or its text if it cannot be drawn."""
     from ramify.games.pictures import draw_text
 
     try:
         return state.svg()
-    except Exception:  # of a game that somebody has written
+    except Exception:  # any error in the drawing code of a user's game
         return draw_text(str(state))
 
 
 def thought_section(folder: Path, config: TrainConfig, game: Game, sample: Sample | None) -> str:
-    """Positions of the first sample game, and what the latest checkpoint finds there."""
+    """Positions of the first sample game with the search results of the latest checkpoint."""
     from ramify.arena.runs import checkpoint_player
     from ramify.engine import Searcher
     from ramify.evaluators import Network
@@ -152,17 +152,17 @@ def thought_section(folder: Path, config: TrainConfig, game: Game, sample: Sampl
     results = searcher.run_many(chosen, [config.seed] * len(chosen))
     method = player.acting  # type: ignore[attr-defined]
     figures = [thought(state, result, method) for state, result in zip(chosen, results, strict=True)]
-    scale = "-1 is a certain loss and +1 a certain win" if has_unit_returns(game) else "in the points of the game"
+    scale = "from -1 (a certain loss) to +1 (a certain win)" if has_unit_returns(game) else "in the points of the game"
     text = (
         f"Positions of the first game above, each searched by the latest checkpoint with {SIMULATIONS} simulations. "
-        "Percentages say how strongly the search recommends a move. "
-        f"Values are what a player can still expect: {scale}."
+        "Percentages are the policy of the search. "
+        f"Values are the expected outcome from that position on, {scale}."
     )
     return html.paragraph(text) + html.row(figures, "thoughts")
 
 
 def thought(state: State, result: SearchResult, method: Any) -> str:
-    """One position with what the search found."""
+    """One position with its search result."""
     names = [player_name(state.game, player) for player in state.acting]
     values = ", ".join(
         f"{name if i == 0 else lower(name)} expects {result.value[player]:+.2f}"
@@ -178,7 +178,7 @@ def thought(state: State, result: SearchResult, method: Any) -> str:
 
 
 def heated(state: State, result: SearchResult) -> str:
-    """The picture of a position: of Hex with what the search found on its cells."""
+    """The picture of a position; in Hex with the search result on its cells."""
     if state.game.name != "hex":
         return picture(state)
     from ramify.cli.analysis import picture as searched
@@ -187,7 +187,7 @@ def heated(state: State, result: SearchResult) -> str:
 
 
 def recommended(state: State, result: SearchResult, player: int, method: Any, both: bool) -> str:
-    """The moves that the search recommends to a player; percentages add up to 100."""
+    """The search's policy of a player, most likely moves first; percentages sum to 100."""
     policy = result.policy(player, method)
     shares = dict(zip(range(len(policy)), percentages([float(share) for share in policy]), strict=True))
     order = sorted((action for action in shares if shares[action]), key=lambda action: -policy[action])

@@ -75,10 +75,10 @@ class _Kept:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The root of a finished search.
+    """Result of a search: the statistics of its root.
 
-    ``visit_counts``, ``q_values``, ``prior`` and ``best_action`` are over all actions of the acting player, or pairs of
-    such where both act. The fields are over outcomes, of both players: a passive player has exactly one.
+    ``visit_counts``, ``q_values`` and ``prior`` are arrays over all actions of the acting player; where both act, they
+    and ``best_action`` are pairs. The fields are indexed by outcome, for both players; a passive player has one.
     """
 
     visits: NDArray[np.int64]  # [n0, n1], edge visits
@@ -149,7 +149,7 @@ class SearchResult:
 
     @property
     def best_action(self) -> ActionOrPair:
-        """The action to play, or a pair where both act: ``action()`` without chance. ``state.apply`` takes either."""
+        """The action to play, or a pair where both act: ``action()`` at temperature 0. ``state.apply`` accepts both."""
         return self.action(temperature=0.0)
 
     @property
@@ -163,7 +163,7 @@ class SearchResult:
 
     @property
     def prior(self) -> Floats | tuple[Floats, Floats]:
-        """Priors as searched with, root noise included, float32[num_actions]; on actions as in ``visit_counts``."""
+        """Priors used by the search, including root noise, float32[num_actions]; indexed like ``visit_counts``."""
         return self._of_acting(lambda player: self._on_listed(player, self.priors[player]))
 
     @property
@@ -202,7 +202,7 @@ class SearchResult:
         rng: np.random.Generator | int | None = None,
         method: Method | Literal["lcb"] = "visits",
     ) -> ActionOrPair:
-        """The action to play; a pair where both act.
+        """Choose the action to play; a pair where both players act.
 
         At temperature 0 (the default) this is the action with the largest weight, in Gumbel search the winner of
         sequential halving; above 0 the action is sampled. ``nash`` and ``average`` are sampled at temperature 1 unless
@@ -273,7 +273,7 @@ class SearchResult:
         return "\n".join(lines)
 
     def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
-        """The most visited way down, at most ``length`` actions long: from the root, or starting with these actions.
+        """The most visited line of play, at most ``length`` actions long, from the root or starting with ``actions``.
 
         Give one action per acting player, as in ``outcomes``. Returns actions, or tuples where both players act.
         """
@@ -315,7 +315,7 @@ class SearchResult:
         return (array(0), array(1)) if len(self.acting) == 2 else array(self.acting[0])
 
     def _on_listed(self, player: int, numbers: NDArray[T]) -> NDArray[T]:
-        """Numbers of a player's outcomes on the actions that stand for them, and 0 on the others."""
+        """Map values per outcome of a player to its actions: to the representative of each outcome; 0 elsewhere."""
         spread = np.zeros(self.num_actions, numbers.dtype)
         spread[self.outcomes[player]] = numbers
         return spread
@@ -325,7 +325,7 @@ class SearchResult:
         values[self.outcomes[player]] = self.q[player]
         if self._state is not None:
             listed, index = self._state.outcomes(player)
-            if np.array_equal(listed, self.outcomes[player]):  # a learned model has outcomes of its own
+            if np.array_equal(listed, self.outcomes[player]):  # learned models have their own outcomes
                 values[index >= 0] = self.q[player][index[index >= 0]]
         return values
 
@@ -346,7 +346,7 @@ class SearchResult:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         secured = self._secured(player) if method == "nash" else None
         weights = policies.outcome_weights(self._root(), player, method) if secured is None else secured
-        if weights.sum() == 0:  # a single simulation: all that is known are the priors
+        if weights.sum() == 0:  # a single simulation: only priors are known
             weights = self.priors[player].astype(np.float64)
         if method not in policies.MIXED and (allowed := self._allowed(player)) is not None:
             weights = weights * allowed if (weights * allowed).sum() > 0 else allowed.astype(np.float64)
@@ -383,9 +383,7 @@ class SearchResult:
         else:
             allowed = (proof.plies.ravel() >= 0) & (low >= value)
             least, most = (float(stake) for stake in proof.stakes[:, player])
-            middle = (
-                (least + most) / 2 if np.isfinite(least) and np.isfinite(most) else 0.0
-            )  # unless the rules say more
+            middle = (least + most) / 2 if np.isfinite(least) and np.isfinite(most) else 0.0
             plies = proof.plies.ravel()
             if allowed.any() and value != middle:
                 wanted = plies[allowed].min() if value > middle else plies[allowed].max()
@@ -430,12 +428,12 @@ def players(mask: int) -> tuple[int, ...]:
 
 
 def played(joint: tuple[int, int]) -> ActionOrPair:
-    """The action of the player who acts, or the pair where both do."""
+    """The action of the acting player, or the pair where both act."""
     return joint if min(joint) >= 0 else max(joint)
 
 
 def action_by(player: int, actions: ActionOrPair) -> int:
-    """A player's part of what is played: of a pair its own, else the action, which is that of the one who acts."""
+    """The action of one player: its element of a pair, or the single action of the acting player."""
     return actions[player] if isinstance(actions, tuple) else actions
 
 

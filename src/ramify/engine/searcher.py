@@ -240,9 +240,9 @@ class Searcher:
         return self._access.look(self._snapshots)
 
     def advance(self, *actions: ActionLike | tuple[ActionLike, ...]) -> None:
-        """Play the actions at the root: keep the part of the graph that can still be reached, free the rest.
+        """Play the actions at the root: keep the part of the graph that is still reachable and free the rest.
 
-        They are given as to ``state.apply``: numbers or names, and a pair may be one tuple.
+        Actions are given as for ``state.apply``, by number or by name; a pair may be one tuple.
         """
         with self._access.alone, self._access.graphs:
             search, root = self._search, self._root
@@ -252,7 +252,7 @@ class Searcher:
             state.apply(*actions)  # raises IllegalAction and leaves everything as it was
             joint = [-1, -1]
             for player, action in zip(root.acting, action_numbers(root, actions), strict=True):
-                representatives, index = root.outcomes(player)  # the graph knows one action per outcome
+                representatives, index = root.outcomes(player)  # the graph stores one action per outcome
                 joint[player] = int(representatives[index[action]])
             search.cancel()
             self._root, self._searched = None, []  # if Ctrl-C arrives right after the call, the next run starts afresh
@@ -364,7 +364,7 @@ class Searcher:
             return 0
         if self._native is None:
             return 0 if decided(search.report([]), left) else left
-        # The clock may cut the core short: look at fixed counts only, or results would depend on it.
+        # Checked at fixed counts only: the time slices of the core would make results depend on the clock.
         ahead = EARLY_CHUNK - search.stats["simulations"] % EARLY_CHUNK
         return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
 
@@ -399,7 +399,7 @@ class Searcher:
         assert self._native is not None
         made = [search.stats["simulations"] for search in searches]
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
-        first = min(made) == 0  # whatever the time: a search without a simulation has no result
+        first = min(made) == 0  # even after the time limit: a search needs one simulation for a result
         shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
         seconds = min(NATIVE_SECONDS, budget.seconds())
         group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)

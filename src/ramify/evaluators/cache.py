@@ -49,7 +49,7 @@ class Cached(Submitting):
 
     @property
     def version(self) -> Hashable:
-        """That of the evaluator inside."""
+        """The version of the inner evaluator."""
         return version_of(self.inner)
 
     @property
@@ -77,7 +77,7 @@ class Cached(Submitting):
             logits, values = split(pending.result(), wanted)
             chosen = logits[wanted.legal]
             fresh = dict(zip(missing, entries_of(chosen, values, wanted.legal), strict=True))
-            if np.isfinite(chosen).all() and np.isfinite(values).all():  # the search will refuse other answers
+            if np.isfinite(chosen).all() and np.isfinite(values).all():  # other values are rejected by the search
                 self._store(fresh, version)
             return assemble(legal, [found.get(key) or fresh[key] for key in keys])
 
@@ -91,7 +91,9 @@ class Cached(Submitting):
             self._follow_version()
             for row, (key, size) in enumerate(zip(keys, sizes, strict=True)):
                 entry = self._entries.get(key)
-                if entry is not None and len(entry[0]) == size:  # else two positions share a key: trust neither
+                if (
+                    entry is not None and len(entry[0]) == size
+                ):  # otherwise two positions have the same key, and the entry is not used
                     found[key] = entry
                     self._entries.move_to_end(key)
                 else:
@@ -103,7 +105,7 @@ class Cached(Submitting):
     def _store(self, fresh: dict[int, Entry], version: Any) -> None:
         with self._lock:
             self._follow_version()
-            if self._version != version:  # weights changed on the way: nobody knows whose answers these are
+            if self._version != version:  # the weights changed during the evaluation, so it may be of either version
                 return
             for key, entry in fresh.items():
                 self._entries[key] = entry

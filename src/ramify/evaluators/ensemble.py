@@ -37,7 +37,7 @@ class Ensemble(Submitting):
 
     @property
     def version(self) -> Hashable:
-        """Those of the evaluators inside."""
+        """The versions of the inner evaluators."""
         return tuple(version_of(inner) for inner in self.inners)
 
     @property

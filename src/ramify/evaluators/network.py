@@ -72,7 +72,7 @@ class Runner(Protocol):
     version: int
 
     def submit(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
-        """A function that waits for the outputs and gives them."""
+        """Start a batch; returns a function that waits for the outputs and returns them."""
         ...
 
     def swap(self, live: nn.Module) -> None:
@@ -132,7 +132,7 @@ class Network(Submitting):
     to a dict with these, in the viewer's order: the acting player (player 0 where both act) first.
     """
 
-    needs_legal = False  # of a batch: self-play need not say what is legal
+    needs_legal = False  # batches need no legal masks, so self-play leaves them out
     c_puct = NETWORK_C_PUCT
 
     def __init__(self, module: nn.Module, device: str | torch.device | None = None, **settings: Any) -> None:
@@ -184,7 +184,7 @@ class Network(Submitting):
         return {**arrays, "observations": pinned.numpy()}
 
     def submit_raw(self, batch: Batch) -> Callable[[], tuple[NDArray[Any], NDArray[Any]]]:
-        """On CUDA: a function that waits for logits and values and gives them without a copy, viewer first."""
+        """On CUDA: returns a function that waits for logits and values and returns them uncopied, viewer first."""
         self._check(batch)
         waiting: Callable[[], tuple[NDArray[Any], NDArray[Any]]]
         waiting = self.runner.submit_raw(batch.observations)  # type: ignore[attr-defined]  # on CUDA

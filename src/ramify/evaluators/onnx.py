@@ -33,7 +33,7 @@ from ramify.evaluators.threads import CallThreads
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-CALL_ROWS = 32  # of one call on a CPU: more rows at once are no faster there, for large networks and small ones
+CALL_ROWS = 32  # rows per call on a CPU: larger calls are not faster, for large and small networks
 Shape = tuple[int, ...]
 _threads = CallThreads("ramify-onnx")
 
@@ -47,7 +47,7 @@ class Onnx(Submitting):
     ``threads``. It is thread-safe.
     """
 
-    needs_legal = False  # of a batch: self-play need not say what is legal
+    needs_legal = False  # batches need no legal masks, so self-play leaves them out
     c_puct = NETWORK_C_PUCT
 
     def __init__(
@@ -63,14 +63,14 @@ class Onnx(Submitting):
         self.threads, self.providers, self.buckets = threads, tuple(providers), checked_buckets(buckets)
         self._on_cpu = set(self.providers) == {"CPUExecutionProvider"}
         self.version = 0  # counts changes of weights
-        self._lock = threading.Lock()  # held for moments: to take a session, to change them all
+        self._lock = threading.Lock()  # held briefly, to get a session or to replace all of them
         self._export = threading.Lock()  # one export or change of weights at a time
-        self._weights: dict[str, Any] | None = None  # the last ones loaded, for sizes that come later
+        self._weights: dict[str, Any] | None = None  # the last weights loaded, for sizes exported later
         self._models: dict[Shape, bytes] = {}
         self._sessions: dict[Shape, Any] = {}
         self._module: Any = None
         if hasattr(model, "state_dict"):
-            self._module = copy.deepcopy(model)  # training goes on with the caller's
+            self._module = copy.deepcopy(model)  # the caller may continue to train its module
         else:
             self._load(model)
 
@@ -89,11 +89,11 @@ class Onnx(Submitting):
     def _open(self, content: bytes, name: str = "this model") -> Any:
         ort = _import("onnxruntime")
         options = ort.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # calls run in threads of our own
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # parallel calls use threads of this class
         options.log_severity_level = 3  # errors
         try:
             session = ort.InferenceSession(content, options, providers=list(self.providers))
-        except Exception as error:  # the runtime's errors have no class in common
+        except Exception as error:  # the runtime's errors have no common base class
             reason = " ".join(str(error).split())
             raise ValueError(f"{name} is damaged, or not an ONNX model: {reason}") from None
         names = [output.name for output in session.get_outputs()]
@@ -102,7 +102,7 @@ class Onnx(Submitting):
         return session
 
     def session(self, shape: Shape) -> InferenceSession:
-        """The session for observations of this shape; made when first needed."""
+        """The session for observations of this shape; created on first use."""
         with self._lock:
             if shape in self._sessions:
                 return self._sessions[shape]
@@ -111,7 +111,9 @@ class Onnx(Submitting):
             raise EvaluatorError(f"the model needs observations of shape {known}, not {list(shape)}")
         with self._export:
             if shape not in self._sessions:
-                from ramify.networks.onnx import onnx_bytes  # brings torch, which a module has brought already
+                from ramify.networks.onnx import (
+                    onnx_bytes,
+                )  # imports torch, which is loaded already because there is a module
 
                 content = onnx_bytes(self._module, shape)
                 if self._weights is not None:
@@ -123,7 +125,7 @@ class Onnx(Submitting):
 
     @property
     def shape(self) -> tuple[Shape, int | str]:
-        """Of a model from a file: the observations it takes, and the number of actions (a text where it is open)."""
+        """The observation shape and the number of actions of a model from a file (text for a dynamic dimension)."""
         ((observations, session),) = self._sessions.items()
         return observations, session.get_outputs()[0].shape[-1]
 

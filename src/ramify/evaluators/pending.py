@@ -77,7 +77,7 @@ def submit(evaluator: Evaluator, batch: Batch) -> Pending:
 
 
 def version_of(evaluator: object) -> Hashable:
-    """Changes whenever the evaluator's weights do; None for one that has none."""
+    """A value that changes with the evaluator's weights; None if it has none."""
     version: Hashable = getattr(evaluator, "version", None)
     return version
 
@@ -96,6 +96,6 @@ def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[n
 
 def as_logits(probabilities: NDArray[np.float64], legal: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Logits of these probabilities; 0 for illegal actions."""
-    tiny = np.finfo(np.float64).tiny  # what has underflowed stays possible
+    tiny = np.finfo(np.float64).tiny  # an underflowed probability must not become impossible
     logits: NDArray[np.float32] = np.where(legal, np.log(np.maximum(probabilities, tiny)), 0.0).astype(np.float32)
     return logits

@@ -56,7 +56,7 @@ class Symmetries(Submitting):
 
     @property
     def version(self) -> Hashable:
-        """That of the evaluator inside."""
+        """The version of the inner evaluator."""
         return version_of(self.inner)
 
     @property
@@ -101,7 +101,7 @@ class Symmetries(Submitting):
             observations.reshape(len(source), *batch.observations.shape[1:]),
             legal,
             acting,
-            # The image's own key is not known here. What a cache needs is that no two images share one.
+            # The key of the image is unknown here. For a cache it is enough that different images have different keys.
             np.where(which == 0, batch.keys[source], mixed(batch.keys[source], which.astype(np.uint64))),
         )
 

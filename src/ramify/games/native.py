@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[[_core.State], object])
 
 
 def state_attribute(game: str, name: str) -> Callable[[F], F]:
-    """Decorator: ``state.NAME`` of a native game is computed by this function."""
+    """Decorator that defines the attribute ``state.NAME`` of a native game."""
 
     def add(function: F) -> F:
         _attributes[game, name] = function
@@ -32,7 +32,7 @@ def _attribute(state: _core.State, name: str) -> Any:
 
 
 def _svg(state: _core.State) -> str:
-    from ramify.games.pictures import draw  # drawing is rarely wanted: not at import
+    from ramify.games.pictures import draw  # imported on first use, because drawing is rare
 
     return draw(state)
 

@@ -9,11 +9,11 @@ from ramify.games.protocol import ActionLike, State
 
 
 class UnclearActionError(ValueError):
-    """A word that may be an action, but cannot be told which; the message says what to write instead."""
+    """An ambiguous name of an action; the message lists the possible actions."""
 
 
 def read_action(state: State, word: str, player: int) -> int:
-    """The action of that name, in any case where only one is meant, or of that number behind '#'; in chess also SAN."""
+    """The action with that name (case is ignored if unambiguous) or that number after '#'; in chess also SAN."""
     number = word.removeprefix("#")
     if number != word and number.isdecimal():
         return int(number)
@@ -52,12 +52,12 @@ def _by_san(state: State, word: str) -> dict[str, int]:
 
 
 def _plain(san: str) -> str:
-    """A move without what may be left out."""
+    """A move without optional characters."""
     return san.lower().replace("0", "o").translate(str.maketrans("", "", "x=+#-!?"))
 
 
 def action_numbers(state: State, actions: Sequence[ActionLike | tuple[ActionLike, ...]]) -> list[int]:
-    """The numbers of actions that ``state.apply(*actions)`` can play, however they are given."""
+    """The numbers of actions given as for ``state.apply``, by number or by name."""
     given = actions[0] if len(actions) == 1 and isinstance(actions[0], tuple) else actions
     named = zip(given, state.acting, strict=True)
     return [state.action(item, p) if isinstance(item, str) else operator.index(item) for item, p in named]  # type: ignore[arg-type]

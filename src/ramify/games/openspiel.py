@@ -28,10 +28,10 @@ from ramify.games.python_game import PythonGame, refuse_parts, refuse_unknown
 from ramify.games.python_state import PythonState
 from ramify.games.stable import stable_key
 
-# Deterministic games whose text and player to move decide the future, whatever the parameters: stones are
-# only added, or a turn uses something up, so that no position returns and no turn limit cuts a game short.
-# tests/games/test_openspiel.py goes through the positions of small boards. (Hex is not among them: its tensor
-# tells how stones came to be connected, and its text does not.)
+# Deterministic games whose text and player to move determine the future for all parameters: stones are only
+# added, or each turn uses something up, so that positions do not recur and no turn limit ends a game early.
+# tests/games/test_openspiel.py checks all positions of small boards. (Hex is not among them: its tensor
+# depends on how stones became connected, and its text does not.)
 TEXT_IS_ALL = frozenset(
     {
         "breakthrough",
@@ -61,11 +61,11 @@ class Position:
     """An OpenSpiel state, which is never changed, and the seed and count of its chance events."""
 
     state: Any
-    seed: int  # of the chance events; 0 in a game without
+    seed: int  # of the chance events; 0 in games without chance
     draws: int  # chance events so far
-    turns: tuple[tuple[int, ...], ...]  # the actions of the players so far; chance is left out
+    turns: tuple[tuple[int, ...], ...]  # the actions of the players so far, without chance events
     path: int  # key of the history
-    returns: tuple[float, float]  # paid so far
+    returns: tuple[float, float]  # so far
 
 
 class OpenSpielGame(PythonGame):
@@ -188,7 +188,7 @@ def load(short_name: str, params: dict[str, Any]) -> OpenSpielGame:
 def _load(pyspiel: Any, short_name: str, params: dict[str, Any]) -> Any:
     """OpenSpiel's game; raises InvalidInput on names and values it does not know."""
     if short_name.startswith("python_"):
-        import open_spiel.python.games  # noqa: F401  # registers the games that OpenSpiel has in Python
+        import open_spiel.python.games  # noqa: F401  # registers OpenSpiel's games written in Python
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if short_name not in kinds:
         close = nearest(short_name, kinds)
@@ -198,7 +198,7 @@ def _load(pyspiel: Any, short_name: str, params: dict[str, Any]) -> Any:
     refuse_unknown(f"game 'openspiel:{short_name}'", list(known), params)
     if "players" in known and kinds[short_name].min_num_players <= 2 <= kinds[short_name].max_num_players:
         params = {"players": 2, **params}
-    # OpenSpiel takes no whole number where it wants a real one.
+    # OpenSpiel rejects integers for parameters of type float.
     typed = {name: float(x) if isinstance(known[name], float) else x for name, x in params.items()}
     try:
         return pyspiel.load_game(short_name, typed)

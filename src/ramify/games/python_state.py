@@ -40,7 +40,7 @@ class PythonState:
 
     def _move_to(self, position: Any) -> None:
         self._position = position
-        self._acting: tuple[int, ...] | None = None  # these three are computed when first asked for
+        self._acting: tuple[int, ...] | None = None  # this and the next two are computed on first use
         self._key: int | None = None
         self._legal: dict[int, Integers] = {}
 
@@ -84,7 +84,7 @@ class PythonState:
 
     @property
     def winner(self) -> int | None:
-        """Who has the higher returns in a finished game; None for a draw, and while the game is not over."""
+        """The player with the higher return in a finished game; None for a draw or an unfinished game."""
         lead = float(self._returns[0]) - float(self._returns[1])
         if self.acting or abs(lead) <= SAME_RETURNS:
             return None
@@ -97,7 +97,7 @@ class PythonState:
 
     @property
     def key(self) -> int:
-        """64 bits; equal keys promise equal futures."""
+        """A 64-bit key; positions with equal keys have equal futures."""
         if self._key is None:
             self._key = self._checked_key(self._position)
         return self._key
@@ -166,7 +166,7 @@ class PythonState:
         return rewards
 
     def after(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Self:
-        """A copy with these actions applied, given as to ``apply``."""
+        """A copy with these actions applied, given as for ``apply``."""
         state = self.copy()
         state.apply(*actions)
         return state
@@ -190,7 +190,7 @@ class PythonState:
         return self._name(self._player(player), operator.index(action))
 
     def action(self, name: str, player: int | None = None) -> int:
-        """The legal action of that name."""
+        """The legal action with that name."""
         player = self._player(player)
         names = {self._name(player, action): int(action) for action in reversed(self._legal_actions(player).tolist())}
         if name not in names:
@@ -294,7 +294,7 @@ class PythonState:
         """The action given for the acting player at that place, as a number."""
         if not isinstance(item, str):
             return _whole(item, self._game.num_actions)
-        # Too many actions are refused later, with how many there should be.
+        # Too many actions are rejected later, with a message that has the right number.
         return self.action(item, self.acting[place]) if place < len(self.acting) else -1
 
     def _where(self, player: int) -> str:

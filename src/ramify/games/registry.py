@@ -31,7 +31,7 @@ def register(name: F) -> F: ...
 @overload
 def register(name: str | None = None) -> Callable[[F], F]: ...
 def register(name: str | F | None = None) -> F | Callable[[F], F]:
-    """Class decorator: make a game written in Python available as ``make(name, ...)``.
+    """Class decorator that registers a game written in Python for ``make(name, ...)``.
 
     ``@register`` without arguments derives the name from the class. Registering a name again replaces the
     game, as happens when a notebook cell runs twice; names of native games cannot be used.

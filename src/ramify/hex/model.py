@@ -15,11 +15,11 @@ from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.evaluators import Rollout
 from ramify.games import Game, State, make
 
-ROLLOUTS = 1  # random games behind a value where there is no network
+ROLLOUTS = 1  # rollouts per evaluation without a network
 
 
 class SimpleModelInference:
-    """A model of Hex: a network as ``--network`` takes it (a file, the folder of a run, the name of a shipped one), a
+    """A Hex model from a network as for ``--network`` (a file, the folder of a run, the name of a shipped network), a
     torch module or an evaluator."""
 
     def __init__(self, model: Any, device: str | None = None) -> None:
@@ -52,7 +52,7 @@ def _evaluator_of(model: Any, device: str | None) -> Evaluator | NativeEvaluator
 
         return Network(model, device)
     raise TypeError(
-        f"a model is a network's file, the name of a shipped network, a torch module or an evaluator, "
+        f"model must be a network file, the name of a shipped network, a torch module or an evaluator, "
         f"not {type(model).__name__}"
     )
 
@@ -74,8 +74,8 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
     """The evaluator for this game, and its name.
 
     ``network`` is a ``.safetensors`` or ``.onnx`` file, the folder of a training run or a checkpoint, the name of a
-    shipped network, or ``rollout``. Without it: the shipped network for this game where there is one (and torch to run
-    it), else random games.
+    shipped network, or ``rollout``. By default it is the shipped network for this game, if there is one and torch is
+    installed, else rollouts.
     """
     rollouts = Rollout(ROLLOUTS), "random games"
     if network == "rollout" or (network is None and find_spec("torch") is None):

@@ -50,7 +50,7 @@ class HtpPlayer(EnginePlayer):
     def _ask(self, process: EngineProcess, state: State) -> int:
         told, legal = ProtocolView.of(state), state.legal_actions()
         size = told.stones.size
-        if self.takes_swap:  # only while it may: a program that is told stones alone cannot know of an earlier swap
+        if self.takes_swap:  # allowed only while legal: stones alone do not tell an engine about an earlier swap
             self._command(process, f"param_game allow_swap {int(size * size in legal)}")
         self._command(process, f"boardsize {size} {size}")
         self._command(process, "clear_board")
@@ -66,11 +66,11 @@ class HtpPlayer(EnginePlayer):
         return action
 
     def _command(self, process: EngineProcess, command: str) -> str:
-        """The answer to a command; EngineError if it is refused or has no end."""
+        """The answer to a command; raises EngineError if the command fails or the answer is too long."""
         deadline = self._deadline()
         process.send(command, deadline)
         lines = [process.read_line(deadline, f"answer to {command!r}")]
-        while not lines[0].startswith(("=", "?")):  # empty lines, or messages that do not belong here
+        while not lines[0].startswith(("=", "?")):  # empty lines, or unexpected messages
             lines = [process.read_line(deadline, f"answer to {command!r}")]
         length = len(lines[0])
         while lines[-1]:

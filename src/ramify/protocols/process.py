@@ -1,4 +1,4 @@
-"""Another program and the lines that go to and from it: with deadlines, within bounds, and never left behind."""
+"""An external engine process with line-based, bounded input and output, deadlines and reliable termination."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from collections import deque
 
 LONGEST = 1 << 20  # bytes of a line
 CHUNK = 65536  # bytes read at once
-GRACE = 1.0  # seconds to end in peace
-LINES_SHOWN, CHARACTERS_SHOWN = 3, 300  # at most, of what a program had to say when it failed
-LINE_SHOWN = 80  # characters of each line that it answered
-STDERR_READS = 16  # chunks of stderr looked through once it has died: what it started may still be writing
+GRACE = 1.0  # seconds to wait before the next, harder attempt to end an engine
+LINES_SHOWN, CHARACTERS_SHOWN = 3, 300  # limits for the output quoted in error messages
+LINE_SHOWN = 80  # characters of each quoted line of an answer
+STDERR_READS = 16  # chunks of stderr read after an engine has died: its child processes may still be writing
 
 
 class EngineError(RuntimeError):
@@ -38,9 +38,9 @@ def last_words(text: str) -> str:
 
 
 class EngineProcess:
-    """A running program. ``close`` ends it and all it has started; so do the end of this object and of Python.
+    """A running engine. ``close``, garbage collection and the end of Python end it and its child processes.
 
-    However much it writes, no more than a line, a chunk and the end of its stderr are kept in memory.
+    At most a line, a chunk and the end of stderr are kept in memory, however much the engine writes.
     """
 
     def __init__(self, command: str) -> None:
@@ -52,12 +52,12 @@ class EngineProcess:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                start_new_session=True,  # a group of its own, to be ended as a whole
+                start_new_session=True,  # its own process group, which is ended as a whole
             )
         except (OSError, ValueError, IndexError) as error:
             raise EngineError(f"cannot start the engine {command!r}: {error}") from None
-        self._lines: deque[bytes] = deque()  # read and not asked for yet
-        self._rest = b""  # of a line whose end has not come yet
+        self._lines: deque[bytes] = deque()  # received, but not returned by read_line yet
+        self._rest = b""  # an incomplete line
         self._recent: deque[str] = deque(maxlen=LINES_SHOWN)
         self._errors = b""
         assert self._process.stdin is not None
@@ -72,13 +72,13 @@ class EngineProcess:
         self._finalizer = weakref.finalize(self, end, self._process, self._selector)
 
     def send(self, line: str, deadline: float) -> None:
-        """Write a line; EngineError if the program does not take it before the deadline (of time.monotonic)."""
+        """Write a line; raises EngineError if the engine has not read it by the deadline (of time.monotonic)."""
         self._recent.clear()
         left = line.encode() + b"\n"
         while left:
             try:
                 left = left[os.write(self._stdin.fileno(), left) :]
-            except BlockingIOError:  # it has not read what it was sent before
+            except BlockingIOError:  # the pipe is full: earlier lines have not been read
                 self._read_errors()
                 if time.monotonic() > deadline:
                     raise self._hangs(f"reader of {shortened(line, LINE_SHOWN)!r}") from None
@@ -87,9 +87,9 @@ class EngineProcess:
                 raise self._died(f"answer to {shortened(line, LINE_SHOWN)!r}") from None
 
     def read_line(self, deadline: float, waiting_for: str) -> str:
-        """The next line, without its end; EngineError if none comes before the deadline (of time.monotonic).
+        """The next line without its line end; raises EngineError after the deadline (of time.monotonic).
 
-        The deadline holds for programs that write without end, too: they are cut off in the middle of it.
+        The deadline also holds if the engine keeps writing without ever ending a line.
         """
         while not self._lines:
             if len(self._rest) > LONGEST:
@@ -109,7 +109,7 @@ class EngineProcess:
         return line
 
     def close(self) -> None:
-        """End the program: politely if it is quick, else not. Ends nothing twice."""
+        """End the engine, by force if it does not end in time. Further calls do nothing."""
         self._finalizer()
 
     @property
@@ -126,7 +126,7 @@ class EngineProcess:
         self._lines.extend(whole)
 
     def _read_errors(self) -> bool:
-        """Take what there is on stderr, of which only the end is kept; False if there is nothing now."""
+        """Read available output from stderr and keep its end; returns False if there is none."""
         chunk = None if self._stderr.closed else self._stderr.read(CHUNK)
         if chunk == b"":
             self._selector.unregister(self._stderr)
@@ -140,7 +140,7 @@ class EngineProcess:
         return EngineError(f"the engine {self.command!r} hangs: no {missed} in time{self._wrote()}")
 
     def _died(self, missed: str) -> EngineError:
-        for _ in range(STDERR_READS):  # it may be waiting for somebody to read
+        for _ in range(STDERR_READS):  # it may be blocked until its stderr is read
             if not self._read_errors():
                 break
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -152,7 +152,7 @@ class EngineProcess:
         return EngineError(f"the engine {self.command!r} died: no {missed} (exit code {code}){self._wrote()}")
 
     def _wrote(self) -> str:
-        """What it wrote last, for an error: a few lines, and the end of its stderr."""
+        """The last output for an error message: a few lines, and the end of stderr."""
         lines = [*self._recent, *([self._seen(self._rest)] if self._rest else [])]
         said = last_words(self._errors.decode("utf-8", "replace"))
         return (f"; it answered {', '.join(map(repr, lines[-LINES_SHOWN:]))}" if lines else "") + (
@@ -165,7 +165,7 @@ class EngineProcess:
 
 
 def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector) -> None:
-    """Close its input, which ends most programs; then ask the whole group, then kill it. Leaves no zombie."""
+    """Close the engine's input, which ends most engines; then terminate and finally kill its process group."""
     selector.close()
     assert process.stdin is not None
     assert process.stdout is not None
@@ -181,7 +181,7 @@ def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector) -> N
         except subprocess.TimeoutExpired:
             continue
         break
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # what it may have started, and left
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # child processes that are still running
         os.killpg(process.pid, signal.SIGKILL)
     process.stdout.close()
     process.stderr.close()

@@ -26,7 +26,7 @@ class Aside:
     def __init__(self, store: Path) -> None:
         self.records: list[Record] = []
         self.file: Path | None = None
-        self._written = 0  # of the records, in the file
+        self._written = 0  # number of records in the file
         self._places = [store.parent.absolute(), Path(tempfile.gettempdir())]
         self._name = f"{store.name}.unsaved-{os.getpid()}-{next(_numbers)}.jsonl"
 

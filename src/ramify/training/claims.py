@@ -113,9 +113,9 @@ def known_config(folder: Path) -> TrainConfig | None:
 
 
 def remembered_imports(folder: Path) -> tuple[str, ...]:
-    """The modules that the run in a folder imports, so that resuming it need not name them again; () if none is there.
+    """The modules imported by the run in a directory, so that resuming it needs no ``--import``; () without a run.
 
-    They are read before any setting is checked: settings may depend on the game that they register.
+    They are read before settings are validated, because settings may depend on the games that they register.
     """
     marker = read_marker(folder)
     names = marker["config"].get("imports", ()) if marker is not None else ()

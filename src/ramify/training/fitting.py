@@ -1,6 +1,6 @@
-"""Settings of a training run that fit a game by its size, for games without settings of their own.
+"""Default settings of a training run for games without a preset, derived from the size of the game.
 
-``docs/methods/training.md`` has the table of what follows from what, and why.
+The rules are in ``docs/methods/training.md``.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from ramify import _core
 from ramify.games import Game
 from ramify.networks.layouts import unit_returns
 
-TRIAL_GAMES = 8  # random games that are played to see how long they are
-LONGEST = 1000  # turns after which such a game is given up
-SMALL_BOARD = 9  # cells: as far as an mlp learns faster than a tower
-POSITIONS = 4000  # recorded by one iteration
+TRIAL_GAMES = 8  # random games played to measure the size of a game
+LONGEST = 1000  # turns after which such a game is stopped
+SMALL_BOARD = 9  # cells; up to here an MLP learns faster than a residual tower
+POSITIONS = 4000  # recorded per iteration
 ITERATIONS = 10
-MINUTES = 10  # after which a run ends, however many iterations it has made
-ROLLOUT_TURNS = 60  # longest games of which random play tells something in an acceptable time
+MINUTES = 10  # time limit of a run
+ROLLOUT_TURNS = 60  # longest games for which rollouts are informative and fast enough
 
 
 @dataclass(frozen=True)
 class GameSize:
-    """What settings depend on. Choices and turns are averages over random games."""
+    """Measures of a game's size. Choices and turns are averages over random games."""
 
-    inputs: int  # numbers of an observation
-    cells: int | None  # of a board, where the observation is planes of one
+    inputs: int  # size of an observation
+    cells: int | None  # of the board, if observations are planes of a board
     actions: int
-    choices: float  # different actions of a player who has to choose
-    turns: float  # of a game
+    choices: float  # distinct legal actions of an acting player
+    turns: float  # per game
 
 
 def game_size(game: Game) -> GameSize:
-    """How large a game is; always the same answer for the same game."""
+    """Measure the size of a game. The result is deterministic."""
     shape, rng = game.observation_shape, np.random.default_rng(0)
     choices, turns = list[int](), 0
     for number in range(TRIAL_GAMES):
@@ -59,9 +59,9 @@ def game_size(game: Game) -> GameSize:
 
 
 def fitted_settings(game: Game) -> dict[str, Any]:
-    """The settings, all but the game's name and parameters, as ``TrainConfig`` takes them."""
+    """Arguments of ``TrainConfig`` for a game, without its name and parameters."""
     size, native = game_size(game), isinstance(game, _core.Game)
-    share = 1.0 if size.turns <= 12 else 0.3  # of searches that are full, and recorded
+    share = 1.0 if size.turns <= 12 else 0.3  # fraction of searches that are full and recorded
     games = _clamp(_multiple(POSITIONS / (max(size.turns, 1) * share), 32), 32, 1024)
     network = fitted_network(size)
     rollouts = native and not game.simultaneous and size.turns <= ROLLOUT_TURNS
@@ -80,7 +80,7 @@ def fitted_settings(game: Game) -> dict[str, Any]:
 
 
 def fitted_network(size: GameSize) -> dict[str, Any]:
-    """A tower for boards, the larger the more there is to see and to choose from; an mlp for everything else."""
+    """A residual tower for boards, larger for more cells and actions; an MLP for other games."""
     if size.cells is None or size.cells <= SMALL_BOARD:
         width = _clamp(2 ** math.ceil(math.log2(2 * (size.inputs + size.actions))), 64, 512)
         return {"kind": "mlp", "layers": 2, "width": width}
@@ -92,13 +92,13 @@ def fitted_network(size: GameSize) -> dict[str, Any]:
 
 
 def fitted_search(game: Game, size: GameSize, share: float) -> dict[str, Any]:
-    """More simulations where there is more to choose from; regret matching where both players choose at once."""
+    """More simulations for games with more choices; regret matching for simultaneous games."""
     simulations = _clamp(_multiple(32 + 2 * size.choices, 8), 40, 200)
     search: dict[str, Any] = {"simulations": simulations}
     if share < 1:
         search["fast_simulations"] = max(8, simulations // 4)
     if game.simultaneous:
-        search["selection"] = "regret"  # which explores by itself
+        search["selection"] = "regret"  # needs no root noise to explore
     else:
         search |= {"noise_fraction": 0.25, "noise_alpha": round(_clamp(10 / size.choices, 0.1, 1.0), 2)}
     search |= {"fpu": "reduction", "fpu_offset": 0.2, "c_puct": 1.4}
@@ -108,9 +108,9 @@ def fitted_search(game: Game, size: GameSize, share: float) -> dict[str, Any]:
 
 
 def fitted_play(game: Game, size: GameSize, share: float) -> dict[str, Any]:
-    """Games that differ from each other: random openings, and actions drawn for the first third of a game.
+    """Varied games: random openings, and actions sampled during the first third of a game.
 
-    Where both players choose at once, actions are drawn to the end: a strategy is mixed.
+    In simultaneous games actions are sampled until the end, because optimal strategies are mixed.
     """
     play: dict[str, Any] = {"full_share": share, "opening_moves": _clamp(int(size.turns / 5), 0, 4)}
     if game.simultaneous:

@@ -26,7 +26,7 @@ def terminable() -> Iterator[None]:
         return
 
     def end(*_: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is kept now is not to be broken off
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal must not interrupt saving
         raise Terminated
 
     signal.signal(signal.SIGTERM, end)
@@ -39,8 +39,7 @@ def terminable() -> Iterator[None]:
 def end_with_parent(seconds: float = 0.0, stop: threading.Event | None = None) -> None:
     """End this process ``seconds`` after its parent has ended, however that ended; ``stop`` is set first.
 
-    The parent has one end of a pipe open as long as it lives, on every system: there is nothing that it would have to
-    do when it is killed, and nothing that could be missed.
+    The parent's end of a pipe is closed by the system when the parent ends, so this also works if it was killed.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -58,5 +57,5 @@ def end_with_parent(seconds: float = 0.0, stop: threading.Event | None = None) -
 
 def start_loader() -> None:
     """Initialise a loader process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the trainer decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is sent to all processes; only the trainer handles it
     end_with_parent()

@@ -53,7 +53,7 @@ def copies(visit: Visit) -> Seen:
 
 
 def _next_state(state: State, turn: Turn, before: Facts, applied: Facts) -> str | None:
-    """What is wrong with after(...): a copy with the turn applied, and the state as it was."""
+    """Errors of after(...), which must return a copy with the turn applied and leave the state unchanged."""
     given = ", ".join(map(str, turn))
     if changed := difference(applied, facts(ask("playing", state.after, *turn))):
         return f"of a copy with {turn} applied and after({given}) {changed}"
@@ -63,7 +63,7 @@ def _next_state(state: State, turn: Turn, before: Facts, applied: Facts) -> str 
 
 
 def _given_arrays(state: State, before: Facts) -> Seen:
-    """Whether writing into an array that a state gave out changes the state."""
+    """Whether writing into an array returned by a state changes the state."""
     arrays: dict[str, NDArray[Any]] = {"returns": state.returns}
     for player in (0, 1):
         arrays[f"observation({player})"] = state.observation(player)
@@ -131,7 +131,7 @@ def pickling(visit: Visit) -> Seen:
 
 @promise("fields", Stage.HANDLING)
 def fields(visit: Visit) -> Seen:
-    """Optional: only where the game has them."""
+    """Fields are optional."""
     parts, build = getattr(visit.state, "fields", None), getattr(visit.game, "state", None)
     if parts is None or build is None:
         return
@@ -142,7 +142,7 @@ def fields(visit: Visit) -> Seen:
 @promise("text", Stage.HANDLING)
 def picture(visit: Visit) -> Seen:
     if visit.history and not visit.state.is_over:
-        return  # drawing is slow, and the first and the last position stand for the others
+        return  # drawing is slow: only the first and the last position are drawn
     svg = visit.state.svg()
     if not isinstance(svg, str) or "<svg" not in svg or "</svg>" not in svg:
         yield f"svg() gave {short(svg)}"
