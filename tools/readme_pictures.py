@@ -21,7 +21,7 @@ WIDTH, MARGIN, GAP = 1000.0, 24.0, 16.0
 INK, DIM, RULE = "#2b2620", "#6b6151", "#e5dcc8"
 FIGURES = 3  # shown of each section
 FIGURE = r"<figure>(<svg.*?</svg>)<figcaption>(?:<b>)?(.*?)<"  # its picture and its title
-COLUMNS = (0.0, 230.0, 390.0, 590.0, 710.0, 840.0, 950.0)  # of the table: where the first begins and the others end
+COLUMNS = (0.0, 330.0, 500.0, 610.0, 720.0, 840.0, 950.0)  # of the table: where the first begins and the others end
 
 
 def heat_map() -> str:
