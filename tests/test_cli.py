@@ -259,3 +259,9 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     assert state.is_over
     assert out.count("plays") == turns + 1  # the last picture stays and is drawn again
     assert "search:simulations=5" in out
+
+
+def test_watch_takes_simulations_for_players_that_were_not_named(run) -> None:
+    code, out, _ = run("watch", "tictactoe", "-s", "simulations=20")
+    assert code == 0
+    assert out.count("search:simulations=20\n") == 2

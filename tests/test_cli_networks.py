@@ -34,12 +34,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_gives_its_newest_network_or_its_best_if_it_was_rated(folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(folder / "run", run)
-    newest, first = (run / f"checkpoints/{number:06d}/network.safetensors" for number in (2, 0))
+    newest, middle = (run / f"checkpoints/{number:06d}/network.safetensors" for number in (2, 1))
     assert network_file(str(run)) == network_file(str(run / "checkpoints")) == newest
     assert network_file(str(newest.parent)) == network_file(str(newest.with_suffix(""))) == newest
-    players = [{"iteration": None, "elo": 900.0}, {"iteration": 0, "elo": 50.0}, {"iteration": 2, "elo": 20.0}]
-    (run / "ratings.json").write_text(json.dumps({"players": players}))
-    assert network_file(str(run)) == first
+    for last, chosen in ((20.0, middle), (49.8, newest)):  # the newest of equal ones; never the untrained one
+        elos = {None: 900.0, 0: 90.0, 1: 50.0, 2: last}
+        players = [{"iteration": iteration, "elo": elo} for iteration, elo in elos.items()]
+        (run / "ratings.json").write_text(json.dumps({"players": players}))
+        assert network_file(str(run)) == chosen
     (run / "ratings.json").write_text("{")
     assert network_file(str(run)) == newest
 

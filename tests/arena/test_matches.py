@@ -304,3 +304,8 @@ def test_seconds_are_measured_and_no_part_of_a_game(tictactoe: rf.Game) -> None:
         turns = Counter(ply % 2 for ply in range(2, len(played.actions)))[seat]
         assert played.seconds[seat] >= 0.005 * turns
     assert games == match(tictactoe, WEAK, STRONG, 4)
+
+
+def test_a_match_needs_a_game_and_not_its_name() -> None:
+    with pytest.raises(TypeError, match=r"match needs a game \(see ramify.make\), not the name 'hex'"):
+        match("hex", WEAK, STRONG, 2)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from ramify.arena.text import as_player
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import derive
 from ramify.games import Game
+from ramify.games.registry import checked_game
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,7 @@ def match(
 
     The result is a sequence of the games, and has the score, the Elo difference and their intervals.
     """
+    checked_game(game, "match")
     pair = as_player(first), as_player(second)
     wanted = fixtures(game, [pair], games, config or MatchConfig())
     return MatchResult(pair, tuple(play(game, pair, wanted, results=results, parallel=parallel, watch=watch)))

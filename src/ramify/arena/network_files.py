@@ -65,12 +65,15 @@ def _network_in(folder: Path) -> Path | None:
 
 
 def _best(ratings: Path, networks: dict[int, Path]) -> int:
-    """The number of the checkpoint with the highest rating, or of the newest one without ratings."""
+    """The number of the checkpoint with the highest rating, the newest of equal ones, or of the newest without ratings.
+
+    The untrained network, iteration 0, is chosen only where there is no other.
+    """
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         players = json.loads(ratings.read_text(encoding="utf-8"))["players"]
-        rated = {player["iteration"]: float(player["elo"]) for player in players if player["iteration"] in networks}
-        if rated:
-            return int(max(rated, key=rated.__getitem__))
+        rated = {player["iteration"]: round(player["elo"]) for player in players if player["iteration"] in networks}
+        if trained := [(elo, number) for number, elo in rated.items() if number]:
+            return int(max(trained)[1])
     return max(networks)
 
 

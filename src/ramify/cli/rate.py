@@ -43,7 +43,7 @@ def rate(
     after Ctrl-C the same command resumes, and after more training only the
     games of new checkpoints are played. 'ramify report' shows the ratings.
 
-    \\b
+    \b
     ramify rate hex-5
     ramify rate runs/first --checkpoints 12 --games 100
     """

@@ -58,7 +58,7 @@ def report(
     games, the search results of some positions, and the settings. The page is
     self-contained: it loads no other files.
 
-    \\b
+    \b
     ramify rate hex-5
     ramify report hex-5
     """

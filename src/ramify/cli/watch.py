@@ -31,6 +31,7 @@ SIDES = {  # what a game itself calls its players; any other has a player 0 and 
 HISTORY = 24  # values shown beside the position
 BESIDE = 40  # columns that the players take there
 BELOW = 4  # lines that they take below it, with the latest choice
+DEFAULT_PLAYERS = ("search:simulations=4000", "search:simulations=20000")  # unequal, so that games differ in strength
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,8 @@ def watch(
     game: options.GameName = "hex",
     first: Annotated[
         str, typer.Argument(help="The first player, such as alphabeta:depth=3 or search:simulations=200.")
-    ] = "search:simulations=4000",
-    second: Annotated[str, typer.Argument(help="The second player.")] = "search:simulations=20000",
+    ] = DEFAULT_PLAYERS[0],
+    second: Annotated[str, typer.Argument(help="The second player.")] = DEFAULT_PLAYERS[1],
     param: options.Params = None,
     network: options.Network = None,
     set_: options.SearchSettings = None,
@@ -162,7 +163,10 @@ def watch(
     players: list[Player | AnyPlayer] = []
     try:
         state = make(game, **params).initial_state(seed)
-        for number, config in enumerate(read_players([first, second], network, settings)):
+        chosen = [first, second]
+        if "simulations" in settings:  # given for all: the players that nobody has named follow it
+            chosen = ["search" if player in DEFAULT_PLAYERS else player for player in chosen]
+        for number, config in enumerate(read_players(chosen, network, settings)):
             players.append(open_player(state.game, number, config, 2 * seed + number))
         console = Console(highlight=False)
         follow = watch_live if console.is_terminal else watch_plain
