@@ -38,7 +38,7 @@ def test_the_files_of_a_user_stay_as_they_are(run, tmp_path):
     code, out, err = run("train", "config.yaml", "--folder", ".")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert ". already has config.yaml and checkpoints, which are not from a run of ramify" in err
-    assert "use another directory, such as run" in err
+    assert "use another folder, such as run" in err
     assert content(tmp_path) == before
 
 
@@ -49,7 +49,7 @@ def test_the_files_of_a_user_stay_as_they_are(run, tmp_path):
 def test_no_name_of_a_run_is_taken_from_anybody(tmp_path, name, text):
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match="use another directory"):
+    with pytest.raises(ValueError, match="use another folder"):
         train(tiny(loop__iterations=1), tmp_path)
     assert content(tmp_path) == {name: text.encode()}
 

@@ -95,7 +95,7 @@ def locked(file: Path, doing: str, wait: float = 0.0) -> Iterator[bool]:
     try:
         lock.acquire(timeout=wait)
     except Timeout:
-        message = f"{_holder(file)} is already {doing}: wait for it to end, stop it, or use another directory"
+        message = f"{_holder(file)} is already {doing}: wait for it to end, stop it, or use another folder"
         raise InUse(message) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:

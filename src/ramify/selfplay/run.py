@@ -195,13 +195,13 @@ def refuse_other_game(folder: Path, game: Game) -> None:
     if before is None or "game" not in before:
         return
     if before["game"] != game.name:
-        raise ValueError(f"{folder} has games of {before['game']}, not of {game.name}: use another directory")
+        raise ValueError(f"{folder} has games of {before['game']}, not of {game.name}: use another folder")
     old, new = before["params"], dict(game.params)
     for name in [name for name, value in new.items() if not _plain(value)]:
         old, new = ({key: value for key, value in part.items() if key != name} for part in (old, new))
     changes = _describe(differences("", old, json.loads(json.dumps(new))))
     if changes:
-        raise ValueError(f"{folder} has games of {game.name} with other parameters ({changes}): use another directory")
+        raise ValueError(f"{folder} has games of {game.name} with other parameters ({changes}): use another folder")
 
 
 def _plain(value: Any) -> bool:

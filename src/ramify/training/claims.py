@@ -87,14 +87,14 @@ def refuse_foreign(folder: Path) -> None:
     """Raise a ValueError if a directory has files of another program under the names that a run uses."""
     for name in (LOCK, PLAYER_LOCK):
         if not holds_a_process(folder / name):
-            raise ValueError(f"{folder / name} is not a lock file of ramify: use another directory")
+            raise ValueError(f"{folder / name} is not a lock file of ramify: use another folder")
     if read_marker(folder) is not None or is_unmarked_run(folder):
         return
     existing = [name for name in NAMES if (folder / name).exists() or (folder / name).is_symlink()]
     if existing:
         raise ValueError(
             f"{folder} already has {' and '.join(existing)}, which are not from a run of ramify: "
-            f"use another directory, such as {folder / 'run'}"
+            f"use another folder, such as {folder / 'run'}"
         )
 
 
@@ -148,7 +148,7 @@ def claim(config: TrainConfig, folder: Path) -> None:
         for path in [path for name in KEPT for path in checkpoints(folder / name)]:
             if not remove_checkpoint(path):
                 raise ValueError(
-                    f"{path} has files that are not part of a checkpoint: move them, or use another directory"
+                    f"{path} has files that are not part of a checkpoint: move them, or use another folder"
                 )
     _write_config(config, folder)
     _clear_temporaries(folder)

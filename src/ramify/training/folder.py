@@ -45,7 +45,7 @@ def held(folder: Path, lock: str = LOCK, doing: str = "training") -> Iterator[No
             file.seek(0)
             process = file.read().strip()
             who = f"process {process}" if process else "another process"
-            raise RuntimeError(f"{who} is already {doing} in {folder}: wait for it, stop it, or use another directory")
+            raise RuntimeError(f"{who} is already {doing} in {folder}: wait for it, stop it, or use another folder")
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()

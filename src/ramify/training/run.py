@@ -331,7 +331,7 @@ class Training:
         if overlapped and not self.overlap:
             raise ValueError(
                 f"the run in {self.folder} was trained with loop.overlap=true and cannot be resumed without it: "
-                "set loop.overlap=true, or use another directory"
+                "set loop.overlap=true, or use another folder"
             )
 
 
