@@ -31,8 +31,8 @@ Network = Annotated[
     str | None,
     typer.Option(
         metavar="NETWORK",
-        help="The network: a .safetensors or .onnx file, the folder of a training run (its best-rated checkpoint, or the "
-        "newest) or of a checkpoint, or a shipped network such as hex-7.",
+        help="The network: a .safetensors or .onnx file, the folder of a training run (its best-rated checkpoint, or "
+        "the newest) or of a checkpoint, or a shipped network such as hex-7.",
     ),
 ]
 NetworkOrSize = Annotated[

@@ -133,7 +133,7 @@ def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
     if differing:
         raise ValueError(
             f"{folder} has a run with other settings of {', '.join(differing)}: "
-            "use the same settings to resume it, or another directory"
+            "use the same settings to resume it, or another folder"
         )
 
 
