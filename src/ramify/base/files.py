@@ -124,3 +124,14 @@ def _holder(file: Path) -> str:
 def reason(error: OSError) -> str:
     """The system's error message, in lower case for the end of a sentence."""
     return (error.strerror or str(error)).lower()
+
+
+def is_running(process: int) -> bool:
+    """Whether a process with this id exists; it may be another program than the one that had the id before."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it exists, and belongs to somebody else
+        return True
+    return True

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import ramify.selfplay.records as records
-from ramify.base.files import InUse, locked, reason
+from ramify.base.files import InUse, is_running, locked, reason
 
 LOCK = ".selfplay.lock"
 WAIT_SECONDS = 10.0  # for another process to release the directory, where that is expected
@@ -234,10 +234,4 @@ def _in_use(path: Path) -> bool:
     process = int(found[1])
     if process == os.getpid():  # of a run in progress, or of an earlier process with the same id
         return path.name in _of_this_process
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
+    return is_running(process)

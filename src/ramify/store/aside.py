@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ramify.base.files import is_running
+
 _numbers = itertools.count(1)
 Record = dict[str, Any]  # {"players": rows, "game": row}
 
@@ -75,19 +77,9 @@ def left_beside(store: Path) -> list[Path]:
     found = []
     for name in sorted(glob.glob(f"{glob.escape(str(store))}.unsaved-*.jsonl")):  # noqa: PTH207 - it cannot escape
         process = name.rpartition(".unsaved-")[2].partition("-")[0]
-        if process.isdecimal() and not running(int(process)):
+        if process.isdecimal() and not is_running(int(process)):
             found.append(Path(name))
     return found
-
-
-def running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def read_records(path: Path) -> Iterator[Record]:
