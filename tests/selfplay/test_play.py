@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import ramify as rf
 from ramify.engine.policies import outcome_weights
 from ramify.selfplay import GameRecord, PlayConfig, SelfPlay, decode
+from ramify.selfplay.run import measure
 from tests.engine.random_games import RandomGame
 from tests.reference.evaluators import HashEvaluator
 
@@ -183,6 +185,21 @@ def test_answers_of_a_device_are_read_where_they_lie() -> None:
     assert all(
         map(same, play("hex", AtOnce(), parallel_games=1), play("hex", OnADevice(), parallel_games=6, threads=2))
     )
+
+
+def test_overlapping_evaluations_count_once_as_busy_time() -> None:
+    class Slow(OnADevice):
+        def submit_raw(self, batch: rf.Batch) -> Any:
+            answer, ready = super().submit_raw(batch), time.perf_counter() + 0.01
+            return lambda: (time.sleep(max(0.0, ready - time.perf_counter())), answer())[1]
+
+    search = rf.SearchConfig(simulations=8)
+    selfplay = SelfPlay(rf.make("hex", size=4), Slow(), search, games=4, parallel_games=4)
+    for _ in selfplay:
+        pass
+    assert selfplay.batches > 4
+    assert 0.005 * selfplay.batches < selfplay.busy  # two at once take at least 0.01 s together
+    assert 0 < measure(selfplay).busy <= 1
 
 
 class Breaking:

@@ -34,7 +34,8 @@ BUSY = (
     "stop() may be called from other threads"
 )
 
-Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
+Span = tuple[float, float]  # when an evaluation began and ended, by time.perf_counter
+Rows = tuple[Any, Any, Span]  # logits, values, time of the evaluation
 
 
 class RawAnswer:
@@ -48,7 +49,7 @@ class RawAnswer:
         logits, values = (array[: self.rows] for array in self.handle())
         if values.ndim == 2 and self.seconds.any():
             logits, values = exchanged(logits, self.seconds, 3), exchanged(values, self.seconds, 2)
-        return logits, values, time.perf_counter() - self.started
+        return logits, values, (self.started, time.perf_counter())
 
 
 class SelfPlay:
@@ -119,7 +120,8 @@ class SelfPlay:
         rows = max(self._rows, fixed_batches or 0)
         self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]
         self.batches = self.evaluated = 0
-        self.busy = 0.0  # seconds in which the evaluator worked
+        self.busy = 0.0  # seconds in which the evaluator worked, on one batch or more
+        self._busy_until = 0.0  # end of the latest evaluation in them
         self.waited = self.gathered = self.absorbed = self.submitted = 0.0  # seconds of the loop: where they went
         self.started = time.perf_counter()
 
@@ -232,22 +234,30 @@ class SelfPlay:
         start = time.perf_counter()
         answer = self.evaluator.evaluate(batch)  # type: ignore[union-attr]
         logits, values = _as_rows(answer, batch, self.game.num_actions)
-        return logits[:rows], values[:rows], time.perf_counter() - start
+        return logits[:rows], values[:rows], (start, time.perf_counter())
 
     def _finish(self, half: int, pending: list[Future[Rows] | RawAnswer | None]) -> None:
         future = pending[half]
         if future is None:
             return
         start = time.perf_counter()
-        logits, values, seconds = future.result()
+        logits, values, span = future.result()
         pending[half] = None
         self.waited += time.perf_counter() - start
-        self.busy += seconds
+        self._count_busy(*span)
         self.batches += 1
         self.evaluated += len(values)
         start = time.perf_counter()
         self._pool.absorb(half, logits, values)
         self.absorbed += time.perf_counter() - start
+
+    def _count_busy(self, began: float, ended: float) -> None:
+        """Add the time of an evaluation that no earlier one covers: on a device two batches may be under way at once.
+
+        Batches are finished in the order in which they were submitted.
+        """
+        self.busy += max(0.0, ended - max(began, self._busy_until))
+        self._busy_until = max(self._busy_until, ended)
 
 
 def _as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[Any, Any]:
