@@ -68,7 +68,9 @@ AdjudicateAbove = Annotated[
 StorePath = Annotated[Path, typer.Option("--store", help="The database file for the games.")]
 Concurrency = Annotated[int, typer.Option(min=1, help="Number of games played at once in each process.")]
 Workers = Annotated[int, typer.Option(min=0, help="Number of worker processes; 0 plays in this process.")]
-Anchor = Annotated[str | None, typer.Option(help="The player whose rating is fixed at 0, by its text or identity.")]
+Anchor = Annotated[
+    str | None, typer.Option(help="The player whose rating is fixed at 0: its text, identity, or name in the table.")
+]
 Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, even those in the store.")]
 CountForfeits = Annotated[
     bool, typer.Option("--count-forfeits", help="Count forfeited games as losses instead of leaving them out.")

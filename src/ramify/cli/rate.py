@@ -107,17 +107,20 @@ def print_rating(found: dict[str, Any]) -> None:
     """Print the ratings as a table."""
     from rich.table import Table
 
-    from ramify.arena.ratings import MEANING
+    from ramify.arena.ratings import MEANING, elo_text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("player", "Elo", "95%", "games", "won", "drawn", "lost"):
         table.add_column(name, justify="left" if name == "player" else "right")
     for one in found["players"]:
-        interval = "anchor" if one["name"] == found["anchor"] else f"{one['low']:+.0f} … {one['high']:+.0f}"
+        interval = arena.interval_text(one, anchor=one["name"] == found["anchor"])
         numbers = [str(one[name]) for name in ("games", "wins", "draws", "losses")]
-        table.add_row(one["name"], f"{one['elo']:+.0f}", interval, *numbers)
+        table.add_row(one["name"], elo_text(one["elo"]), interval, *numbers)
     console = table_console()
     console.print(table)
     if found["forfeits"]:
         console.print(f"forfeited games, not counted: {found['forfeits']}", style="red")
+    if few := arena.few_games((one["name"], one["games"]) for one in found["players"]):
+        console.print(few, markup=False, soft_wrap=True)
+    console.print(f"Elo is relative to {found['anchor']}, the anchor.", markup=False, soft_wrap=True)
     console.print(f"{MEANING}.", style="dim")
