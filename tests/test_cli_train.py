@@ -8,7 +8,7 @@ import json
 import pytest
 
 import ramify as rf
-from ramify.cli.curves import sparkline
+from ramify.cli.common import sparkline
 
 SMALL = ["network=1x8", "loop.games=8", "loop.threads=1", "loop.rollout_iterations=1", "loop.rollout_simulations=10"]
 

@@ -14,8 +14,7 @@ import typer
 
 from ramify.base.imports import import_modules, imported
 from ramify.cli import options
-from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
-from ramify.cli.curves import sparkline
+from ramify.cli.common import Panel, fail, parse_settings, print_json, sparkline, watched
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -12,8 +12,7 @@ import typer
 from ramify.cli import options
 from ramify.cli.arena import MISTAKES, read_players
 from ramify.cli.boards import Side, board_text, sides
-from ramify.cli.common import columns, cut, cut_note, fail, print_position
-from ramify.cli.curves import COLUMNS
+from ramify.cli.common import COLUMNS, columns, cut, cut_note, fail, print_position
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
