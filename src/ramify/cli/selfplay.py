@@ -27,7 +27,7 @@ def selfplay(
     param: options.Params = None,
     games: Annotated[int, typer.Option(min=1, help="Number of games to play.")] = 100,
     network: options.NetworkOrSize = None,
-    evaluator: options.Evaluator = "rollout",
+    evaluator: options.Evaluator = None,
     simulations: Annotated[int, typer.Option(min=1, help="Number of simulations of a full search.")] = 200,
     set_: options.SearchSettings = None,
     play: Annotated[
@@ -118,7 +118,9 @@ def play_all(
         raise typer.Exit(130)
 
 
-def choose_evaluator(game: Game, network: str | None, otherwise: str, cache: int, **how: Any) -> tuple[Any, str | None]:
+def choose_evaluator(
+    game: Game, network: str | None, otherwise: str | None, cache: int, **how: Any
+) -> tuple[Any, str | None]:
     """The evaluator, and the network's identity if it is a network."""
     chosen: Any = options.read_evaluator(otherwise)
     identity, device = None, how.get("device")
