@@ -152,6 +152,8 @@ def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
         from ramify.evaluators import network_evaluator as usual_evaluator
         from ramify.networks.config import is_size
 
+        if Path(text).exists():
+            raise
         if not is_size(text):
             raise ValueError(f"{error}; a new network is given by its size, such as 6x64 or mlp:2x256") from None
         module = networks.make(game, text)

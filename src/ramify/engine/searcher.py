@@ -112,8 +112,9 @@ def run_seed(seed: int, run: int) -> int:
 class Searcher:
     """Searches positions of one game with one evaluator, and can reuse the graph from move to move.
 
-    Without an evaluator the search uses ``ramify.evaluators.Rollout()``, the values of random games, as the command line
-    does; ``ramify.evaluators.Uniform()`` values nothing but finished games. A latent model evaluates its own states.
+    Without an evaluator the search uses ``ramify.evaluators.Rollout()``, the values of random games, as the command
+    line does; ``ramify.evaluators.Uniform()`` values nothing but finished games. A latent model evaluates its own
+    states.
 
     ``run(state)`` continues with the current graph if ``state`` is its root (after ``advance``, or in a second run on
     the same state) and starts a new one otherwise. ``simulations`` counts new simulations, whatever the graph contains.
