@@ -271,3 +271,11 @@ def test_self_play_without_an_evaluator_plays_random_games() -> None:
         for evaluator in (None, rf.evaluators.Rollout())
     )
     assert sorted(unsaid) == sorted(said)
+
+
+def test_the_table_has_rows_for_what_there_is(run) -> None:
+    words = ["selfplay", "tictactoe", "games", "--games", "2", "--simulations", "4"]
+    for more, rows in (([], ()), (["--evaluator", "uniform", "--cache", "100"], ("batch", "utilization", "cache"))):
+        code, out, _ = run(*words, *more)
+        assert code == 0
+        assert [name for name in ("batch", "utilization", "cache") if name in out] == list(rows)
