@@ -279,3 +279,20 @@ def test_impossible_settings_are_named(settings: dict[str, Any], text: str) -> N
 def test_games_that_end_in_their_opening_are_given_too() -> None:
     player = SelfPlay(rf.make("tictactoe"), play=PlayConfig(opening_moves=255), games=40, seed=1)
     assert len([record for finished in player for record in finished]) == 40
+
+
+def test_self_play_without_an_evaluator_plays_random_games() -> None:
+    settings = rf.SearchConfig(simulations=10)
+    unsaid, said = (
+        [game for lot in SelfPlay(rf.make("hex", size=3), evaluator, settings, games=3) for game in lot]
+        for evaluator in (None, rf.evaluators.Rollout())
+    )
+    assert sorted(unsaid) == sorted(said)
+
+
+def test_the_table_has_rows_for_what_there_is(run) -> None:
+    words = ["selfplay", "tictactoe", "games", "--games", "2", "--simulations", "4"]
+    for more, rows in (([], ()), (["--evaluator", "uniform", "--cache", "100"], ("batch", "utilization", "cache"))):
+        code, out, _ = run(*words, *more)
+        assert code == 0
+        assert [name for name in ("batch", "utilization", "cache") if name in out] == list(rows)

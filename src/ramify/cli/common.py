@@ -73,7 +73,14 @@ def renames_shown() -> Iterator[None]:
 
 
 def explain(error: Exception) -> str:
-    """The message of an error, without the position that some errors print below the first line."""
+    """The message of an error, without the position that some errors print below the first line.
+
+    An error in the code of a game of the user's own says where in that code it is.
+    """
+    from ramify.games.failures import game_failure
+
+    if (sentence := game_failure(error)) is not None:
+        return sentence
     return str(error).partition("\n")[0].removesuffix(" in")
 
 

@@ -18,6 +18,7 @@ from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.opponents import Opponent, action_of, fresh
 from ramify.engine import Searcher, SearchResult
 from ramify.games import Game, State
+from ramify.games.failures import game_failure
 from ramify.games.files import GameRecord, extensions, result_of, write_game
 from ramify.games.notation import UnclearActionError, read_action
 
@@ -187,6 +188,8 @@ class PlaySession:
             with self.console.status("thinking") if self.console.is_terminal else nullcontext():
                 action, remark = self.opponent.choose(turn)
         except Exception as error:  # of a program, or a player, that somebody else has written
+            if game_failure(error) is not None:
+                raise  # of the game, whoever plays it
             raise OpponentError(explain(error) or type(error).__name__) from error
         if action not in self.state.legal_actions(1 - self.side):
             raise OpponentError(f"its answer {action!r} is not a legal move")

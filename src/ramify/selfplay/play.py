@@ -23,6 +23,7 @@ from ramify.engine.batch import (
     split,
 )
 from ramify.engine.config import SearchConfig
+from ramify.engine.native import named_evaluator
 from ramify.engine.result import SearchResult, action_by
 from ramify.evaluators.outputs import exchanged
 from ramify.games import Game
@@ -92,9 +93,9 @@ class SelfPlay:
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be an integer of at least {least}, not {number!r}")
         self.game = checked_game(game, "self-play")
-        self.search = (search if search is not None else SearchConfig()).for_evaluator(evaluator)
+        self.evaluator = evaluator if evaluator is not None else named_evaluator()
+        self.search = (search if search is not None else SearchConfig()).for_evaluator(self.evaluator)
         self.play = play if play is not None else PlayConfig()
-        self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
         # The core samples from visits itself; actions of other policies are chosen here, move by move.
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
