@@ -185,6 +185,7 @@ class Search final : public AnySearch {
     std::vector<Step> path;
     std::vector<Leaves> batches;  // by number
     std::vector<Collision> collided;
+    std::unordered_map<NodeId, std::uint32_t> crowded;  // visits of collisions with each leaf; see collide
     std::vector<Turn> handed;  // first edges of descents to come, the next one last; see hand_out
     std::vector<std::uint32_t> news;  // edges of the root that it has not heard from yet; see tell_root
     bool saves_news = false;
@@ -244,7 +245,8 @@ class Search final : public AnySearch {
   void prepare(Worker& worker, Node& node);
   void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
   void keep_leaf(Worker& worker, Leaves& leaves);
-  void collide(Worker& worker, std::uint32_t visits);
+  void collide(Worker& worker);
+  float loss_scale() const;
   void abandon(const std::vector<Step>& path, NodeId leaf);
   void stop_growing(const std::bad_alloc& error);
 

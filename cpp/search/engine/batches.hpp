@@ -47,13 +47,13 @@ int Search<D>::rows(int batch) const {
   return static_cast<int>(total);
 }
 
-// Collisions grow dearer: each in a row puts twice the visits of the one before on its way, so that a leaf in flight is
-// walked to a few times, not once for every visit that the rules of selection would give it. A batch that finds no leaf
-// in spite of that ends.
+// Where many leaves are in flight, descents meet them again and again. A collision puts as many visits on its way as all
+// collisions with the same leaf before it, so that a leaf is met a few times, not once for every visit that selection
+// would give it until another way scores higher. A batch that finds no leaf in spite of that ends.
 template <class D>
 void Search<D>::collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations) {
   constexpr int kPatience = 1024;  // descents that need no evaluation, before the caller may look at clock and Ctrl-C
-  constexpr int kInARow = 8;       // collisions without a leaf between them
+  constexpr int kInARow = 32;      // collisions without a leaf between them
   int in_a_row = 0, collided = 0, done = 0;
   while (static_cast<int>(leaves.count) < most && simulations > 0 && !proven()) {
     if (threaded() && worker.handed.empty())
@@ -61,7 +61,7 @@ void Search<D>::collect_leaves(Worker& worker, Leaves& leaves, int most, std::in
     const Arrival arrival = descend_safely(worker);
     if (arrival == Arrival::kCollision) {
       ++worker.stats.collisions;
-      collide(worker, 1u << in_a_row);
+      collide(worker);
       if (worker.path.empty() || ++in_a_row > kInARow || ++collided > most) break;
       continue;
     }
@@ -125,6 +125,7 @@ void Search<D>::cancel_collisions() {
   for (auto& worker : workers_) {
     for (const Collision& collision : worker->collided) cancel_path(collision.path, collision.visits);
     worker->collided.clear();
+    worker->crowded.clear();
   }
 }
 

@@ -345,22 +345,44 @@ void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
   ++leaves.count;
 }
 
-// Puts so many visits (one of them by this descent) on the way to a leaf in flight, until the batch is collected: the
-// next descents look elsewhere.
+// Makes the way to a leaf in flight less attractive until the batch is collected, so that the next descents look
+// elsewhere: more visits (one of them by this descent), and a loss in as many of them for whoever chose the way.
 template <class D>
-void Search<D>::collide(Worker& worker, std::uint32_t visits) {
+void Search<D>::collide(Worker& worker) {
+  constexpr std::uint32_t kMost = 1 << 16;
+  std::uint32_t visits = 1;
   try {
+    std::uint32_t& before = worker.crowded[worker.node];
+    visits = std::clamp<std::uint32_t>(before, 1, kMost);
+    before += visits;
     worker.collided.push_back({worker.path, visits});
   } catch (...) {
     cancel_path(worker.path);
     throw;
   }
+  const float loss = loss_scale();
   for (const Step& step : worker.path) {
     Node& node = graph_.node(step.node);
     NodeLock lock(node, threaded());
-    graph_.edges(node).visits[step.edge] += visits - 1;
+    const Edges edges = graph_.edges(node);
+    edges.visits[step.edge] += visits - 1;
     node.visits += visits - 1;
+    if (edges.child[step.edge] & kPending) continue;
+    Node& child = graph_.node(edges.child[step.edge]);
+    const float share = static_cast<float>(visits) / static_cast<float>(edges.visits[step.edge]);
+    for (int p = 0; p < 2; ++p)
+      if (acts(node.acting, p)) store(child.value[p], load(child.value[p]) - loss * share);
+    update_edge(graph_, settings_, edges, step.edge);
   }
+}
+
+// What a loss costs, on the scale of the values.
+template <class D>
+float Search<D>::loss_scale() const {
+  if (settings_.normalize == Normalize::kRemaining) return dynamics_.remaining(root_cursor_);
+  const float low = std::min(load(bounds_.low[0]), load(bounds_.low[1]));
+  const float high = std::max(load(bounds_.high[0]), load(bounds_.high[1]));
+  return settings_.normalize == Normalize::kMinMax && high > low ? high - low : 1.0f;
 }
 
 }  // namespace ramify
