@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import ramify as rf
-from ramify.engine.source import LatentSource, RulesSource, Source
+from ramify.engine.latent_source import LatentSource
+from ramify.engine.source import RulesSource, Source
 
 
 class Stepper:

@@ -29,7 +29,6 @@ int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulatio
     }
     --simulations;
     if (arrival == Arrival::kLeaf) {
-      if constexpr (D::kLatent) graph_.node(worker.node).key = static_cast<Key>(next_slot_++);
       keep_leaf(worker);
     } else {
       back_up(worker, worker.path);
@@ -95,8 +94,9 @@ void Search<D>::write(const BatchView& batch, int row) {
       }
       if constexpr (D::kLatent) {
         batch.parents[r] = leaf.cursor.parent;
-        batch.slots[r] = static_cast<std::int32_t>(graph_.node(leaf.node).key);
+        batch.slots[r] = slot_of(graph_.node(leaf.node));
         for (int p = 0; p < 2; ++p) batch.actions[2 * r + static_cast<std::size_t>(p)] = leaf.cursor.joint[p];
+        if (leaf.cursor.parent < 0) dynamics_.write_root_observation(batch, r);
       } else {
         batch.keys[r] = dynamics_.key(leaf.cursor);
         dynamics_.observe(leaf.cursor, acting == kSecond ? 1 : 0, batch.observations + r * observation_size_);
@@ -118,7 +118,7 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
   }
   check_values(values, row);
   if constexpr (D::kLatent)
-    if (!leaf.path.empty()) {
+    if (!leaf.path.empty() && evaluation.rewards) {
       const float* rewards = evaluation.rewards + 2 * r;
       if (!std::isfinite(rewards[0]) || !std::isfinite(rewards[1]))
         throw EvaluatorError("row " + std::to_string(row) + ": a reward is not finite");

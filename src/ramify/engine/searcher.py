@@ -15,8 +15,9 @@ from ramify.base.seeds import checked_seed
 from ramify.engine.access import Access, OnInterrupt, check_on_interrupt
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.config import SearchConfig
+from ramify.engine.latent_source import LatentSource
 from ramify.engine.result import Report, SearchResult, played
-from ramify.engine.source import LatentSource, RulesSource, Source
+from ramify.engine.source import RulesSource, Source
 from ramify.engine.trace import log_run, trace_simulations, wants_trace
 from ramify.games import Game, IllegalAction, State
 from ramify.games.notation import action_numbers
@@ -200,7 +201,7 @@ class Searcher:
             return []
         with self._access.alone, self._access.graphs:
             config = self.config.replace(threads=1)
-            self._forget()  # a model's latent states are replaced by those of the new searches
+            self._forget()
             states = [state.copy() for state in states]
             searches = [self._source.new_search(state, config) for state in states]
             self._source.begin(states)
@@ -211,7 +212,9 @@ class Searcher:
             group = _core.Group(self.config.threads)
             with self._ending(budget, on_interrupt):
                 self._drive_many(group, searches, budget)
-            self._searched = []  # the results keep the searches alive
+            self._searched = []  # the results keep the searches alive, but not their latent states
+            for search in searches:
+                search.release_slots()
             return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
 
     def stop(self) -> None:
@@ -284,8 +287,12 @@ class Searcher:
 
     def _forget(self) -> None:
         self._generation += 1
+        left = [self._search, *(search for search, _ in self._searched)]
         self._search = self._root = None
         self._searched = []
+        for search in left:
+            if search is not None:
+                search.release_slots()  # results of earlier runs may keep it alive
 
     def _search_from(self, state: State) -> _core.Search:
         """The search with this root: the current one, or a new one."""
