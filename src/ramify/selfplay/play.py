@@ -17,24 +17,27 @@ from ramify.engine.batch import (
     Batch,
     Evaluation,
     Evaluator,
+    LatentModel,
     NativeEvaluator,
     first_rows,
     new_arrays,
     split,
 )
 from ramify.engine.config import SearchConfig
+from ramify.engine.latent_source import LatentSource
 from ramify.engine.result import SearchResult, action_by
 from ramify.evaluators.outputs import exchanged
 from ramify.games import Game
 from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
+from ramify.selfplay.latent import LatentAnswer, latent_source
 
 BUSY = (
     "this SelfPlay is in use by another thread: one thread at a time may iterate over it or read its counts; only "
     "stop() may be called from other threads"
 )
 
-Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
+Rows = tuple[Any, Any, Any, float]  # logits, values, rewards of a latent model, seconds of the evaluator
 
 
 class RawAnswer:
@@ -48,11 +51,13 @@ class RawAnswer:
         logits, values = (array[: self.rows] for array in self.handle())
         if values.ndim == 2 and self.seconds.any():
             logits, values = exchanged(logits, self.seconds, 3), exchanged(values, self.seconds, 2)
-        return logits, values, time.perf_counter() - self.started
+        return logits, values, None, time.perf_counter() - self.started
 
 
 class SelfPlay:
-    """Self-play games with one evaluator. Iteration yields lists of finished game records (bytes), often empty.
+    """Self-play games with one evaluator, or with a latent model in its place.
+
+    Iteration yields lists of finished game records (bytes), often empty.
 
     ``parallel_games`` are played at once and each finished one is replaced, until ``games`` are done (None: until
     ``stop``). Games are numbered: first those in ``unfinished``, then from ``first`` on. A game depends only on
@@ -66,7 +71,7 @@ class SelfPlay:
     def __init__(
         self,
         game: Game,
-        evaluator: Evaluator | NativeEvaluator | None = None,
+        evaluator: Evaluator | NativeEvaluator | LatentModel | None = None,
         search: SearchConfig | None = None,
         play: PlayConfig | None = None,
         *,
@@ -99,6 +104,9 @@ class SelfPlay:
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
+        self._latent: LatentSource | None = None
+        if hasattr(evaluator, "recurrent"):
+            self._latent = latent_source(game, evaluator, self.play, fixed_batches)
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
@@ -109,6 +117,7 @@ class SelfPlay:
             first,
             -1 if games is None else games,
             threads,
+            None if self._latent is None else self._latent.core(),
         )
         self._alone = _core.Exclusive(BUSY)
         self._stopping = False
@@ -124,6 +133,8 @@ class SelfPlay:
         self.started = time.perf_counter()
 
     def _new_arrays(self, rows: int) -> Arrays:
+        if self._latent is not None:
+            return self._latent.new_arrays(rows, self.game.observation_shape)
         needs_legal = getattr(self.evaluator, "needs_legal", True)
         arrays = new_arrays(rows, self.game.observation_shape, self.game.num_actions, needs_legal)
         prepare = getattr(self.evaluator, "prepare_arrays", None)  # memory of its own, such as pinned
@@ -162,7 +173,7 @@ class SelfPlay:
 
     def _play(self) -> Iterator[list[bytes]]:
         with ThreadPoolExecutor(1, "ramify-evaluator") as executor:
-            pending: list[Future[Rows] | RawAnswer | None] = [None, None]
+            pending: list[Future[Rows] | RawAnswer | LatentAnswer | None] = [None, None]
             try:
                 while True:
                     for half in (0, 1):
@@ -179,17 +190,26 @@ class SelfPlay:
                         future.exception()
                 self._pool.cancel()
 
-    def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
+    def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer | LatentAnswer:
         start = time.perf_counter()
         try:
+            if self._latent is not None:
+                return self._send_latent(executor, self._latent, self._arrays[half], rows)
             return self._send(executor, first_rows(self._arrays[half], self._fixed or rows), rows)
         finally:
             self.submitted += time.perf_counter() - start
 
-    def _send(self, executor: ThreadPoolExecutor, batch: Batch, rows: int) -> Future[Rows] | RawAnswer:
+    def _send(self, executor: ThreadPoolExecutor, batch: Batch, rows: int) -> Future[Rows] | RawAnswer | LatentAnswer:
         if getattr(self.evaluator, "asynchronous", False):  # a device of its own, whose answers need no copy
             return RawAnswer(self.evaluator.submit_raw(batch), batch, rows)  # type: ignore[union-attr]
         return executor.submit(self._evaluate, batch, rows)
+
+    def _send_latent(
+        self, executor: ThreadPoolExecutor, source: LatentSource, arrays: Arrays, rows: int
+    ) -> Future[Rows] | LatentAnswer:
+        if getattr(self.evaluator, "asynchronous", False):  # its calls only queue work on a device
+            return LatentAnswer(source, arrays, rows)
+        return executor.submit(lambda: LatentAnswer(source, arrays, rows).result())
 
     def _play_native(self) -> Iterator[list[bytes]]:
         while not self._pool.idle:
@@ -232,21 +252,21 @@ class SelfPlay:
         start = time.perf_counter()
         answer = self.evaluator.evaluate(batch)  # type: ignore[union-attr]
         logits, values = _as_rows(answer, batch, self.game.num_actions)
-        return logits[:rows], values[:rows], time.perf_counter() - start
+        return logits[:rows], values[:rows], None, time.perf_counter() - start
 
-    def _finish(self, half: int, pending: list[Future[Rows] | RawAnswer | None]) -> None:
+    def _finish(self, half: int, pending: list[Future[Rows] | RawAnswer | LatentAnswer | None]) -> None:
         future = pending[half]
         if future is None:
             return
         start = time.perf_counter()
-        logits, values, seconds = future.result()
+        logits, values, rewards, seconds = future.result()
         pending[half] = None
         self.waited += time.perf_counter() - start
         self.busy += seconds
         self.batches += 1
         self.evaluated += len(values)
         start = time.perf_counter()
-        self._pool.absorb(half, logits, values)
+        self._pool.absorb(half, logits, values, rewards)
         self.absorbed += time.perf_counter() - start
 
 
