@@ -44,7 +44,7 @@ class BoardNetwork(nn.Module):
         return self._outputs(self.representation(torch.relu(self.stem(board))))
 
     def recurrent(self, latents: Tensor, actions: Tensor) -> Outputs:
-        chosen = nn.functional.one_hot(actions.long(), self.cells).to(latents.dtype)
+        chosen = latents.new_zeros(len(latents), self.cells).scatter_(1, actions.long()[:, None], 1.0)
         placed = latents + chosen.view(*latents.shape[:3], 1) * self.action
         return self._outputs(self.dynamics(placed.permute(0, 3, 1, 2)))
 
@@ -86,6 +86,7 @@ class BoardModel:
             raise ValueError(f"the network needs one action per cell, which {game.name} does not have")
         self.input_device = torch.device(device)
         self.asynchronous = self.input_device.type == "cuda"
+        torch.backends.cudnn.benchmark = self.asynchronous
         torch.manual_seed(0)
         network = BoardNetwork(planes, self.num_actions, blocks, channels)
         dtype = torch.bfloat16 if self.asynchronous else torch.float32

@@ -81,6 +81,28 @@ def test_many_searches_equal_separate_ones(acting: str, batch: int, threads: int
         assert_same_result(result, alone, stats=False)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_node_was_evaluated_from_its_own_latent_state(threads: int) -> None:
+    """Each evaluation is what the model says of the actions that lead there, whichever thread took the slot."""
+    model, state = HashedModel(9), states()[0]
+    searcher = searcher_of(model, simulations=400, batch=16, threads=threads, max_in_flight=0.5)
+    searcher.run(state)
+    search, player = searcher._search, state.acting[0]
+    assert search is not None
+    paths: list[tuple[list[tuple[int, int]], Any]] = [([], model.initial(state.observation(player)[None]))]
+    checked = 0
+    while paths:
+        path, out = paths.pop()
+        report, mover = search.report(path), (player + len(path)) % 2
+        assert report["evaluation"][mover] == out.values[0]
+        checked += 1
+        for action, visits in zip(report["outcomes"][mover], report["edge_visits"].ravel(), strict=True):
+            if visits:
+                joint = (int(action), -1) if mover == 0 else (-1, int(action))
+                paths.append(([*path, joint], model.recurrent(out.latents, np.array([action]))))
+    assert checked == 400
+
+
 def test_a_batch_may_have_answers_of_two_forms() -> None:
     class TwoForms(HashedModel):
         """Speaks of both players at roots, and of the acting player elsewhere."""
@@ -169,6 +191,34 @@ def test_tensors_and_arrays_give_the_same(form: str, acting: str) -> None:
         assert_same_result(first, second)
     assert source_of(searcher).latents.device.type == "cpu"
     assert source_of(searcher).latents.shape == (source_of(searcher).slots.capacity, 2)
+
+
+def test_latent_states_stay_on_a_gpu() -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+
+    class Cuda(Torch):
+        input_device, asynchronous = "cuda", True
+
+        def initial(self, observations: Any) -> LatentOutput:
+            assert observations.is_cuda
+            return self._moved(HashedModel.initial(self, observations.cpu()))
+
+        def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
+            assert latents.is_cuda
+            assert actions.is_cuda
+            return self._moved(HashedModel.recurrent(self, latents.cpu(), actions.cpu()))
+
+        def _moved(self, out: LatentOutput) -> LatentOutput:
+            arrays = (out.latents, out.logits, out.values, out.rewards)
+            return LatentOutput(*(x if x is None else torch.from_numpy(np.ascontiguousarray(x)).cuda() for x in arrays))
+
+    expected = searcher_of(HashedModel(9), batch=2).run_many(states())
+    searcher = searcher_of(Cuda("device"), batch=2)
+    for first, second in zip(searcher.run_many(states()), expected, strict=True):
+        assert_same_result(first, second)
+    assert source_of(searcher).latents.device.type == "cuda"
 
 
 def test_logits_may_be_bfloat16() -> None:

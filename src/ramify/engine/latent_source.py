@@ -112,7 +112,7 @@ class LatentSource:
         if root:
             output = self.model.initial(self._input(arrays["observations"][rows]))
         else:
-            taken = actions if self.model.acting == "both" else actions.max(axis=1)
+            taken = actions if self.model.acting == "both" else np.maximum(actions[:, 0], actions[:, 1])
             output = self.model.recurrent(self.latents.take(arrays["parents"][rows]), self._input(taken))
         check_output(output)
         self.latents.put(slots, output.latents, self.slots.capacity)
@@ -167,7 +167,7 @@ class LatentSource:
             return logits.shape == (n, 2, self.num_actions)
         if values.shape != (n,) or logits.shape != (n, self.num_actions) or not self._zero_sum:
             return False
-        return not bool(acting.all(axis=1).any())
+        return not bool((acting[:, 0] & acting[:, 1]).any())
 
 
 def check_output(output: Any) -> None:

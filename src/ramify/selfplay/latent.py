@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any, cast
 
 from ramify.engine.batch import Arrays, LatentModel
@@ -17,6 +18,11 @@ class LatentAnswer:
     def __init__(self, source: LatentSource, arrays: Arrays, rows: int) -> None:
         self.started = time.perf_counter()
         self._wait = source.submit(arrays, rows)
+
+    def wait(self) -> None:
+        """Wait for the model, whatever it answers."""
+        with suppress(Exception):
+            self._wait()
 
     def result(self) -> tuple[Any, Any, Any, float]:
         """Logits, values, rewards, and the seconds since the start."""

@@ -186,7 +186,9 @@ class SelfPlay:
                         return
             finally:  # finished games were yielded already; leaves in flight are cancelled
                 for future in pending:
-                    if isinstance(future, Future) and not future.cancel():
+                    if isinstance(future, LatentAnswer):
+                        future.wait()  # the device still reads the arrays
+                    elif isinstance(future, Future) and not future.cancel():
                         future.exception()
                 self._pool.cancel()
 
