@@ -164,7 +164,7 @@ class LatentSource:
             return False
         n = len(acting)
         if values.shape == (n, 2):
-            return logits.shape == (n, 2, self.num_actions)
+            return bool(logits.shape == (n, 2, self.num_actions))
         if values.shape != (n,) or logits.shape != (n, self.num_actions) or not self._zero_sum:
             return False
         return not bool((acting[:, 0] & acting[:, 1]).any())
