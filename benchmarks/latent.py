@@ -40,31 +40,29 @@ def measure(
         parallel_games=trees,
         threads=threads or os.cpu_count() or 1,
     )
-    rate = played_rate(play, model, 2 * (simulations + 1), seconds)
-    spent = play.spent()
-    total = sum(value for key, value in spent.items() if key != "busy")
+    rate, shares = played_rate(play, model, 2 * (simulations + 1), seconds)
     ceiling = ceiling_rate(model, (trees + 1) // 2, (size, size, CHANNELS), seconds / 4)
     label = f"Hex {size}x{size}, {BLOCKS}x{CHANNELS} on {device}, {trees:,} trees, {simulations} simulations"
-    shares = ", ".join(f"{key} {spent[key] / total:.0%}" for key in spent if key != "busy")
+    spent = ", ".join(f"{key} {share:.0%}" for key, share in shares.items())
     return [
-        row(f"{label}, latent self-play ({shares})", rate, "evaluations/s"),
+        row(f"{label}, latent self-play ({spent})", rate, "evaluations/s"),
         row(f"{label}, the recurrent network alone, batches of {(trees + 1) // 2:,}", ceiling, "evaluations/s"),
         row(f"{label}, latent self-play against the network alone", rate / ceiling, "times"),
     ]
 
 
-def played_rate(play: SelfPlay, model: Any, warm_up: int, seconds: float) -> float:
-    """Evaluations per second by the wall, once ``warm_up`` batches of each half are behind."""
+def played_rate(play: SelfPlay, model: Any, warm_up: int, seconds: float) -> tuple[float, dict[str, float]]:
+    """Evaluations per second by the wall after ``warm_up`` batches of each half, and the shares of the loop's time."""
     rounds = iter(play)
     for _ in range(warm_up):
         next(rounds)
     model.synchronize()
-    for name in ("waited", "gathered", "absorbed", "submitted"):
-        setattr(play, name, 0.0)
-    start, before = time.perf_counter(), play.evaluated
+    start, evaluated, before = time.perf_counter(), play.evaluated, play.spent()
     while time.perf_counter() - start < seconds:
         next(rounds)
-    return (play.evaluated - before) / (time.perf_counter() - start)
+    passed = time.perf_counter() - start
+    shares = {key: (spent - before[key]) / passed for key, spent in play.spent().items() if key != "busy"}
+    return (play.evaluated - evaluated) / passed, shares
 
 
 def ceiling_rate(model: Any, rows: int, shape: tuple[int, ...], seconds: float) -> float:
