@@ -74,18 +74,19 @@ class LatentPlay final : public AnySearch {
   Key root_key() const override { return game_->key(); }
   bool needs_python() const override { return game_->needs_python(); }
 
-  void write(const BatchView& batch, int row) override {
-    tree_.write(batch, row);
-    if (batch.parents[row] >= 0) return;
-    if (!batch.observations || batch.observation_size != game_->observation_size())
+  void write(int batch, const BatchView& view, int row) override {
+    tree_.write(batch, view, row);
+    if (view.parents[row] >= 0) return;
+    if (!view.observations || view.observation_size != game_->observation_size())
       throw std::logic_error("the batch has no room for the observations of this game");
-    game_->observe(game_->acting() == kSecond ? 1 : 0, batch.observations + static_cast<std::size_t>(row) * batch.observation_size);
+    game_->observe(game_->acting() == kSecond ? 1 : 0, view.observations + static_cast<std::size_t>(row) * view.observation_size);
   }
 
   void begin(std::uint64_t seed, std::int64_t simulations, bool full) override { tree_.begin(seed, simulations, full); }
-  int collect(int leaves, std::int64_t simulations) override { return tree_.collect(leaves, simulations); }
-  void absorb(const EvaluationView& evaluation, int row) override { tree_.absorb(evaluation, row); }
+  int collect(int batch, int leaves, std::int64_t simulations) override { return tree_.collect(batch, leaves, simulations); }
+  void absorb(int batch, const EvaluationView& evaluation, int row) override { tree_.absorb(batch, evaluation, row); }
   void cancel() override { tree_.cancel(); }
+  int in_flight() const override { return tree_.in_flight(); }
   std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) override {
     return tree_.run_native(evaluator, simulations, seconds);
   }

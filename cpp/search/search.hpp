@@ -89,10 +89,11 @@ class Search final : public AnySearch {
     if (graph_.node(root_).status == Status::kReady) write_root_priors();
   }
 
-  int collect(int leaves, std::int64_t simulations) override;
-  void write(const BatchView& batch, int row) override;
-  void absorb(const EvaluationView& evaluation, int row) override;
+  int collect(int batch, int leaves, std::int64_t simulations) override;
+  void write(int batch, const BatchView& view, int row) override;
+  void absorb(int batch, const EvaluationView& evaluation, int row) override;
   void cancel() override;
+  int in_flight() const override { return in_flight_; }
   std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) override;
   Report report(std::span<const Joint> path) const override;
   std::vector<Joint> last_path() const override;
@@ -125,7 +126,8 @@ class Search final : public AnySearch {
     visit(&root_cursor_);
     for (const auto& worker : workers_) {
       visit(&worker->cursor);
-      for (const Leaf& leaf : worker->leaves) visit(&leaf.cursor);
+      for (const Leaves& leaves : worker->batches)
+        for (const Leaf& leaf : leaves.list) visit(&leaf.cursor);
       if (!worker->paused) continue;
       visit(&worker->paused->leaf.cursor);
       if (worker->paused->rollouts.cursor) visit(&*worker->paused->rollouts.cursor);
@@ -149,6 +151,17 @@ class Search final : public AnySearch {
     Cursor cursor;
     NodeId node;
     std::vector<Step> path;
+  };
+  // One thread's leaves of one batch.
+  struct Leaves {
+    std::vector<Leaf> list;
+    std::size_t count = 0;     // leaves in use; the others are kept for their memory
+    std::size_t absorbed = 0;  // of these, already evaluated
+  };
+  // A descent that met a leaf in flight. Its visits stay on the path while the batch is collected: see collide.
+  struct Collision {
+    std::vector<Step> path;
+    std::uint32_t visits;
   };
   // A random game under way: all of it but the position.
   struct RandomGame {
@@ -189,10 +202,8 @@ class Search final : public AnySearch {
     int symmetry = 0;
     NodeId node = 0;  // where the descent arrived
     std::vector<Step> path;
-    std::vector<Leaf> leaves;
-    std::size_t num_leaves = 0;  // leaves in use; the others are kept for their memory
-    std::size_t absorbed = 0;    // of these, already evaluated
-    std::vector<std::vector<Step>> collided;
+    std::vector<Leaves> batches;  // by number
+    std::vector<Collision> collided;
     std::vector<Turn> handed;  // first edges of descents to come, the next one last; see hand_out
     std::vector<std::uint32_t> news;  // edges of the root that it has not heard from yet; see tell_root
     bool saves_news = false;
@@ -258,8 +269,8 @@ class Search final : public AnySearch {
   void check_zero_sum(const Rewards& rewards) const;
   void prepare(Worker& worker, Node& node);
   void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
-  void keep_leaf(Worker& worker);
-  void keep_collision(Worker& worker);
+  void keep_leaf(Worker& worker, Leaves& leaves);
+  void collide(Worker& worker, std::uint32_t visits);
   void abandon(const std::vector<Step>& path, NodeId leaf);
   void stop_growing(const std::bad_alloc& error);
 
@@ -274,11 +285,13 @@ class Search final : public AnySearch {
   void spread_proofs(Worker& worker);
   void tell_root(Worker& worker);
   void revalue(Node& node, const Edges& edges);
-  void cancel_step(const Step& step);
-  void cancel_path(const std::vector<Step>& path);
+  void cancel_step(const Step& step, std::uint32_t visits = 1);
+  void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1);
   void cancel_collisions();
   void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
-  void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
+  void absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationView& evaluation, int row);
+  void write_leaf(Worker& worker, const Leaf& leaf, const BatchView& view, std::size_t row);
+  void write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal);
   void check_values(const float* values, int row) const;
   std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
   void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
@@ -289,10 +302,13 @@ class Search final : public AnySearch {
   void cancel_paused();
   bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
   bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
-  int collect_worker(Worker& worker, int leaves, std::int64_t simulations);
-  void collect_safely(Worker& worker, int leaves, std::int64_t simulations);
+  void collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations);
+  void collect_safely(Worker& worker, int batch, int most, std::int64_t simulations);
+  int rows(int batch) const;
   template <class Work>
   void in_all_threads(Work work);
+  template <class Work>
+  void by_worker(int batch, int row, Work work);
 
   // Walks along known edges; null if the search has not been there.
   const Node* follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const;
@@ -319,6 +335,7 @@ class Search final : public AnySearch {
   Bounds bounds_;
   std::mutex bounds_mutex_;
   SlotLease slots_;  // of latent states
+  int in_flight_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ThreadPool> pool_;
 };

@@ -228,39 +228,13 @@ def make_game(name: str, params: dict[str, Any]) -> Game: ...
 def game_params(name: str) -> list[tuple[str, Any, str]]:
     """(name, default, meaning) of every parameter."""
 
-class Slots:
-    """
-    Rows of the array in which a model keeps latent states, shared by many searches.
-    """
-
-    def __init__(self) -> None: ...
-
-    @property
-    def capacity(self) -> int:
-        """Rows that the array needs: every slot in any batch so far is below it."""
-
-    @property
-    def held(self) -> int:
-        """Slots that searches hold now."""
-
 class Search:
     """One search; ramify.Searcher drives it."""
 
     def begin(self, seed: int, simulations: int = 0, full: bool = True) -> None: ...
 
-    def collect(self, leaves: int, simulations: int) -> int:
-        """Descend until that many leaves await evaluation; returns how many do."""
-
-    def write(self, batch: dict[str, Any], row: int) -> None: ...
-
-    def absorb(self, logits: NDArray[Any], values: NDArray[Any], row: int, rewards: NDArray[Any] | None = None) -> None: ...
-
-    def cancel(self) -> None: ...
-
-    def release_slots(self) -> None:
-        """
-        Give the slots of latent states back: the search may still be looked at, but not go on.
-        """
+    def cancel(self) -> None:
+        """Cancel all leaves in flight, as if they had never been selected."""
 
     def run_native(self, rollouts: int, seed: int, simulations: int, seconds: float) -> int: ...
 
@@ -282,7 +256,7 @@ class Search:
 
     def left(self, simulations: int, evaluations: int | None = None) -> int:
         """
-        Simulations that it may still make, of so many and of so many evaluations; 0 once proven.
+        Simulations that may still be started within these limits, not counting those in flight; 0 once proven.
         """
 
     def second_moments(self) -> NDArray[Any]:
@@ -296,14 +270,29 @@ class Search:
     @property
     def needs_python(self) -> bool: ...
 
+class LeafBatch:
+    """Leaves in flight: rows written, evaluations not given back yet."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def counts(self) -> list[int]:
+        """Rows of every search, in order."""
+
+    def absorb(self, logits: NDArray[Any], values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None:
+        """
+        Expand the leaves and back up their values. Batches may be absorbed in any order.
+        """
+
 class Group:
-    """Threads that work on many searches at once."""
+    """Threads that drive one search or many."""
 
     def __init__(self, threads: int) -> None: ...
 
-    def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], batch: dict[str, Any]) -> list[int]: ...
-
-    def absorb(self, searches: list[Search], rows: Sequence[int], logits: NDArray[Any], values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None: ...
+    def gather(self, searches: list[Search], number: int, leaves: int, simulations: Sequence[int], arrays: dict[str, Any]) -> LeafBatch:
+        """
+        Collect up to ``leaves`` leaves of every search and write them to the arrays, search after search. ``number`` (0, 1, ...) tells the batches apart that are in flight at once.
+        """
 
     def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: Sequence[int], seconds: float) -> int: ...
 
@@ -311,7 +300,7 @@ def make_search(state: State, settings: dict[str, Any]) -> Search: ...
 
 def make_python_search(state: Any, settings: dict[str, Any]) -> Search: ...
 
-def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], second: Sequence[int], settings: dict[str, Any], slots: Slots | None = None, observation: NDArray[Any] | None = None) -> Search: ...
+def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], second: Sequence[int], settings: dict[str, Any]) -> Search: ...
 
 def limit_graph_bytes(bytes: int) -> None:
     """
@@ -332,12 +321,10 @@ def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]:
 class Pool:
     """Many games at once; ramify.selfplay drives it."""
 
-    def gather(self, half: int, batch: dict[str, Any]) -> int:
+    def gather(self, share: int, arrays: dict[str, Any]) -> LeafBatch:
         """
-        Play on in one half until every game awaits an evaluation; write the rows and say how many.
+        Play on in one share of the games until each of them awaits an evaluation, and write the rows.
         """
-
-    def absorb(self, half: int, logits: NDArray[Any], values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None: ...
 
     def cancel(self) -> None: ...
 
@@ -360,7 +347,7 @@ class Pool:
     @property
     def counts(self) -> dict[str, int]: ...
 
-def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, model: dict[str, Any] | None = None) -> Pool: ...
+def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, shares: int = 2) -> Pool: ...
 
 matrix_tie: float = 1e-11
 

@@ -59,9 +59,8 @@ def test_trees_that_begin_at_different_times_equal_the_transcription(acting: str
     group = _core.Group(1)
     for number in range(40):
         begun = min(number + 1, len(roots))
-        rows = group.gather(searches[:begun], 1, [1] * begun, source.arrays(len(roots)))
-        logits, values, rewards = source.answer(rows)
-        group.absorb(searches[:begun], rows, logits, values, rewards)
+        batch = group.gather(searches[:begun], 0, 1, [1] * begun, source.arrays(0, len(roots)))
+        batch.absorb(*source.answer(0, batch.counts))
         for search, reference in zip(searches[:begun], slow, strict=False):
             reference.simulate()
             np.testing.assert_array_equal(search.report([])["edge_visits"], reference.visits)
@@ -81,11 +80,11 @@ def test_many_searches_equal_separate_ones(acting: str, batch: int, threads: int
         assert_same_result(result, alone, stats=False)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_every_node_was_evaluated_from_its_own_latent_state(threads: int) -> None:
+@pytest.mark.parametrize(("threads", "in_flight"), [(1, 1), (1, 3), (3, 1), (3, 2)])
+def test_every_node_was_evaluated_from_its_own_latent_state(threads: int, in_flight: int) -> None:
     """Each evaluation is what the model says of the actions that lead there, whichever thread took the slot."""
     model, state = HashedModel(9), states()[0]
-    searcher = searcher_of(model, simulations=400, batch=16, threads=threads, max_in_flight=0.5)
+    searcher = searcher_of(model, simulations=400, batch=16, in_flight=in_flight, threads=threads, max_in_flight=0.5)
     searcher.run(state)
     search, player = searcher._search, state.acting[0]
     assert search is not None
@@ -124,8 +123,8 @@ def test_a_batch_may_have_answers_of_two_forms() -> None:
             search.begin(0)
         for number in range(20):
             now = searches[: 1 + (number > 5)]
-            rows = group.gather(now, 1, [1] * len(now), source.arrays(2))
-            group.absorb(now, rows, *source.answer(rows))
+            batch = group.gather(now, 0, 1, [1] * len(now), source.arrays(0, 2))
+            batch.absorb(*source.answer(0, batch.counts))
         found.append([search.report([])["edge_visits"].tolist() for search in searches])
     assert found[0] == found[1]
 
@@ -148,13 +147,14 @@ class Torch(HashedModel):
     def __init__(self, form: str, num_actions: int = 9, acting: str = "alternating") -> None:
         super().__init__(num_actions, acting)
         self.form = form
-        if form == "device":
+        if form in ("device", "overlapping"):
             self.input_device = "cpu"
+        self.asynchronous = form == "overlapping"  # half of the trees are searched while the others are evaluated
 
     def _check(self, given: Any) -> None:
         import torch
 
-        assert isinstance(given, torch.Tensor) == (self.form == "device")
+        assert isinstance(given, torch.Tensor) == hasattr(self, "input_device")
 
     def initial(self, observations: Any) -> LatentOutput:
         self._check(observations)
@@ -181,7 +181,7 @@ class Torch(HashedModel):
         return LatentOutput(latents, logits.bfloat16() if self.form == "bfloat16" else logits, values, rewards)
 
 
-@pytest.mark.parametrize("form", ["plain", "device", "list", "gradients"])
+@pytest.mark.parametrize("form", ["plain", "device", "overlapping", "list", "gradients"])
 @pytest.mark.parametrize("acting", ["alternating", "single"])
 def test_tensors_and_arrays_give_the_same(form: str, acting: str) -> None:
     pytest.importorskip("torch")
@@ -321,7 +321,7 @@ def test_slots_are_shared_and_given_back() -> None:
     assert slots.held == 2 * CHUNK
     assert searches[0].report([])["visits"] == 10  # still there to look at
     with pytest.raises(RuntimeError, match="cannot go on"):
-        searches[0].collect(1, 1)
+        collect(searches[0], 1)
     fresh = _core.make_latent_search(4, "alternating", 1, [], [], settings, slots)
     fresh.begin(0)
     assert set(collect(fresh, 1)) < set(seen)  # used again
@@ -339,11 +339,11 @@ def collect(search: _core.Search, leaves: int, absorb: bool = True) -> list[int]
         "actions": np.zeros((leaves, 2), np.int32),
         "slots": np.zeros(leaves, np.int32),
     }
-    rows = search.collect(leaves, leaves)
-    search.write(arrays, 0)
+    batch = _core.Group(1).gather([search], 0, leaves, [leaves], arrays)
+    rows = len(batch)
     if absorb:
         zeros = np.zeros((rows, 2), np.float32)
-        search.absorb(np.zeros((rows, 2, 4), np.float32), zeros, 0, zeros)
+        batch.absorb(np.zeros((rows, 2, 4), np.float32), zeros, zeros)
     return arrays["slots"][:rows].tolist()
 
 

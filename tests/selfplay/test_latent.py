@@ -11,6 +11,7 @@ import pytest
 
 import ramify as rf
 from ramify.engine import LatentOutput
+from ramify.engine.latent_source import LatentSource
 from ramify.selfplay import GameRecord, PlayConfig, SelfPlay, decode
 from tests.engine.hashed_model import HashedModel
 from tests.engine.tiny_games import Paths
@@ -45,6 +46,11 @@ def player_of(name: str, model: Any = None, games: int = 6, parallel_games: int 
         seed=more.pop("seed", 5),
         **more,
     )
+
+
+def source_of(player: SelfPlay) -> LatentSource:
+    assert isinstance(player._source, LatentSource)
+    return player._source
 
 
 def play(name: str, *given: Any, **more: Any) -> list[GameRecord]:
@@ -132,15 +138,13 @@ def test_batches_have_roots_and_other_rows() -> None:
 
 def test_slots_are_given_back_move_by_move() -> None:
     player = player_of("hex", games=12, parallel_games=4, search={"simulations": 30})
-    assert player._latent is not None
-    slots = player._latent.slots
+    slots, latents = source_of(player).slots, source_of(player).latents
     for _ in player:
         assert slots.capacity <= 4 * 32
     assert slots.held == 0
-    assert player._latent.latents.shape[0] <= 2 * 4 * 32
+    assert latents.shape[0] <= 2 * 4 * 32
     halfway = player_of("hex", parallel_games=4)
-    slots = halfway._latent.slots if halfway._latent is not None else None
-    assert slots is not None
+    slots = source_of(halfway).slots
     moves = iter(halfway)
     for _ in range(25):
         next(moves)

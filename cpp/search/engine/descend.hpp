@@ -333,11 +333,11 @@ void Search<D>::shape(Worker& worker, Node& node, Acting acting, const int (&cou
 }
 
 template <class D>
-void Search<D>::keep_leaf(Worker& worker) {
+void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
   try {
     if constexpr (D::kLatent) take_slot(graph_.node(worker.node));
-    if (worker.num_leaves == worker.leaves.size()) worker.leaves.push_back({worker.cursor, 0, {}});
-    Leaf& leaf = worker.leaves[worker.num_leaves];
+    if (leaves.count == leaves.list.size()) leaves.list.push_back({worker.cursor, 0, {}});
+    Leaf& leaf = leaves.list[leaves.count];
     leaf.cursor = worker.cursor;
     leaf.node = worker.node;
     leaf.path = worker.path;
@@ -345,16 +345,24 @@ void Search<D>::keep_leaf(Worker& worker) {
     abandon(worker.path, worker.node);
     throw;
   }
-  ++worker.num_leaves;
+  ++leaves.count;
 }
 
+// Puts so many visits (one of them by this descent) on the way to a leaf in flight, until the batch is collected: the
+// next descents look elsewhere.
 template <class D>
-void Search<D>::keep_collision(Worker& worker) {
+void Search<D>::collide(Worker& worker, std::uint32_t visits) {
   try {
-    worker.collided.push_back(worker.path);
+    worker.collided.push_back({worker.path, visits});
   } catch (...) {
     cancel_path(worker.path);
     throw;
+  }
+  for (const Step& step : worker.path) {
+    Node& node = graph_.node(step.node);
+    NodeLock lock(node, threaded());
+    graph_.edges(node).visits[step.edge] += visits - 1;
+    node.visits += visits - 1;
   }
 }
 

@@ -15,7 +15,7 @@ from ramify.engine.config import SearchConfig
 from ramify.engine.latents import Latents, from_bits, loaded_torch, to_device, to_host
 from ramify.games import State
 
-Answer = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32]]  # logits, values, rewards
+Found = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32]]  # logits, values, rewards
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,20 @@ class Part:
     rewards: Callable[[], Any]
 
 
+class Started:
+    """A batch that the model is evaluating."""
+
+    def __init__(self, wait: Callable[[], Found]) -> None:
+        self._wait = wait
+
+    def result(self) -> Found:
+        return self._wait()
+
+
 class LatentSource:
     """Rows are roots, which the model encodes, or pairs of a latent state and the actions taken there."""
 
-    def __init__(self, model: LatentModel) -> None:
+    def __init__(self, model: LatentModel, observation_shape: Sequence[int] = ()) -> None:
         if model.acting not in ("alternating", "single", "both"):
             raise ValueError(
                 f"a latent model's attribute acting must be 'alternating', 'single' or 'both', not {model.acting!r}"
@@ -46,9 +56,10 @@ class LatentSource:
         self._zero_sum = model.acting != "single"
         device = getattr(model, "input_device", None)
         self._device = None if device is None else loaded_torch().device(device)
-        self._shape: tuple[int, ...] = ()
-        self._arrays: Arrays = {}
-        self._made: tuple[Any, ...] = ()  # rows, shape of an observation, and whether in pinned memory
+        self.overlaps = bool(getattr(model, "asynchronous", False))
+        self._shape = tuple(observation_shape)  # of the states that are searched, otherwise of the latest one
+        self._arrays: dict[int, Arrays] = {}
+        self._made: dict[int, tuple[Any, ...]] = {}  # by lane: shape of an observation, and whether in pinned memory
 
     def core(self) -> dict[str, Any]:
         """The model as the compiled pool sees it."""
@@ -66,23 +77,22 @@ class LatentSource:
     def begin(self, states: Sequence[State]) -> None:
         pass  # searches bring their observations with them, and their latent states have slots of their own
 
-    def arrays(self, rows: int) -> Arrays:
-        pinned = self._pinned()
-        if not self._made or rows > self._made[0] or self._made[1:] != (self._shape, pinned):
-            self._arrays = self.new_arrays(rows, self._shape)
-            self._made = (rows, self._shape, pinned)
-        return self._arrays
+    def arrays(self, lane: int, rows: int) -> Arrays:
+        arrays, wanted = self._arrays.get(lane), (self._shape, self._pinned())
+        if arrays is None or len(arrays["slots"]) < rows or self._made[lane] != wanted:
+            self._arrays[lane] = arrays = self._new_arrays(rows)
+            self._made[lane] = wanted
+        return arrays
 
-    def new_arrays(self, rows: int, observation_shape: Sequence[int]) -> Arrays:
-        """Arrays of a batch with ``rows`` rows, in pinned memory if the model runs on a GPU."""
+    def _new_arrays(self, rows: int) -> Arrays:
         arrays: Arrays = {
-            "observations": np.zeros((rows, *observation_shape), np.float32),
+            "observations": np.zeros((rows, *self._shape), np.float32),
             "acting": np.zeros((rows, 2), np.uint8),
             "parents": np.zeros(rows, np.int32),
             "actions": np.zeros((rows, 2), np.int32),
             "slots": np.zeros(rows, np.int32),
         }
-        if self._pinned():
+        if self._pinned():  # copies to the GPU need not be waited for
             arrays = {name: loaded_torch().from_numpy(array).pin_memory().numpy() for name, array in arrays.items()}
         return arrays
 
@@ -90,10 +100,13 @@ class LatentSource:
         device = self._device if self._device is not None else self.latents.device
         return device is not None and device.type == "cuda"
 
-    def answer(self, rows: Sequence[int]) -> Answer:
-        return self.submit(self._arrays, sum(rows))()
+    def start(self, lane: int, rows: int) -> Started | None:
+        return Started(self.submit(self._arrays[lane], rows)) if self.overlaps else None
 
-    def submit(self, arrays: Arrays, rows: int) -> Callable[[], Answer]:
+    def answer(self, lane: int, counts: Sequence[int]) -> Found:
+        return self.submit(self._arrays[lane], sum(counts))()
+
+    def submit(self, arrays: Arrays, rows: int) -> Callable[[], Found]:
         """Start the evaluation of the first rows; the result waits for it, and until then the arrays must stay."""
         roots = arrays["parents"][:rows] < 0
         count = int(np.count_nonzero(roots))
@@ -132,7 +145,7 @@ class LatentSource:
             return loaded_torch().from_numpy(array).pin_memory().to(self._device, non_blocking=True)
         return to_device(array, self._device)
 
-    def _joined(self, parts: list[Part], rows: int) -> Answer:
+    def _joined(self, parts: list[Part], rows: int) -> Found:
         found = [self._per_row(part) for part in parts]
         if len(found) == 1:
             return found[0]
@@ -143,7 +156,7 @@ class LatentSource:
             logits[part.rows], values[part.rows], rewards[part.rows] = answer
         return logits, values, rewards
 
-    def _per_row(self, part: Part, expand: bool = False) -> Answer:
+    def _per_row(self, part: Part, expand: bool = False) -> Found:
         """A part's answer as the core reads it; ``expand``: logits and values of both players in any case."""
         n, logits, values, rewards = len(part.acting), part.logits(), part.values(), part.rewards()
         if rewards is None:

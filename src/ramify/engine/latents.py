@@ -59,7 +59,7 @@ class Latents:
 
     def put(self, slots: Index, latents: Any, capacity: int) -> None:
         """Keep one row per slot; ``capacity`` is more than the greatest slot in use anywhere."""
-        rows = as_rows(latents, len(slots))
+        rows = as_array(latents, len(slots))
         self._grow(rows, capacity)
         if self.device is None:
             self._store[slots] = rows
@@ -97,7 +97,7 @@ def promoted(first: Any, second: Any) -> Any:
     )
 
 
-def as_rows(latents: Any, rows: int) -> Any:
+def as_array(latents: Any, rows: int) -> Any:
     """A model's latent states as one array; raises an EvaluatorError unless there is one per row."""
     try:
         given: Any = len(latents)

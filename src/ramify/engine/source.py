@@ -2,50 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ramify import _core
-from ramify.engine.batch import Arrays, Evaluation, Evaluator, first_rows, new_arrays, split
+from ramify.engine.batch import (
+    Arrays,
+    Batch,
+    Evaluation,
+    Evaluator,
+    as_rows,
+    exchanged,
+    first_rows,
+    new_arrays,
+)
 from ramify.engine.config import SearchConfig
 from ramify.games import Game, State
 
-Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
+Answer = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
+
+
+class Waiting(Protocol):
+    """An evaluation in progress."""
+
+    def result(self) -> Answer: ...
 
 
 class Source(Protocol):
-    """Creates searches, provides the arrays of their batches, and evaluates the batches."""
+    """Creates searches, provides the arrays of their batches, and evaluates the batches.
+
+    Batches in flight at the same time are told apart by their lane: 0, 1, ...
+    """
 
     num_actions: int
     name: str
+    overlaps: bool  # whether evaluations run in the background, on a device of their own
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search: ...
     def begin(self, states: Sequence[State]) -> None:
         """Prepare for new searches from these root states."""
         ...
 
-    def arrays(self, rows: int) -> Arrays:
-        """Arrays with at least this many rows."""
+    def arrays(self, lane: int, rows: int) -> Arrays:
+        """The arrays of this lane, with at least this many rows."""
         ...
 
-    def answer(self, rows: Sequence[int]) -> Answer:
+    def start(self, lane: int, rows: int) -> Waiting | None:
+        """Start evaluating the first rows in the background; None if that is not possible."""
+        ...
+
+    def answer(self, lane: int, counts: Sequence[int]) -> Answer:
         """Evaluate the first rows; ``counts`` says how many belong to each search, in order."""
         ...
 
 
-class RulesSource:
-    """Rows are positions, evaluated by an evaluator."""
+class RawAnswer:
+    """Rows that are being evaluated on a device; ``handle()`` waits for their logits and values, viewer first."""
 
-    def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
+    def __init__(self, handle: Callable[[], tuple[NDArray[Any], NDArray[Any]]], batch: Batch, rows: int) -> None:
+        self._handle, self._rows = handle, rows
+        self._seconds = batch.acting[:rows, 1] & ~batch.acting[:rows, 0]  # rows in which the viewer is player 1
+
+    def result(self) -> Answer:
+        logits, values = (array[: self._rows] for array in self._handle())
+        if values.ndim == 2 and self._seconds.any():
+            logits, values = exchanged(logits, self._seconds, 3), exchanged(values, self._seconds, 2)
+        return logits, values, None
+
+
+class RulesSource:
+    """Rows are positions, evaluated by an evaluator.
+
+    ``fixed_rows`` pads every batch to one size, for evaluators whose rounding depends on the size.
+    """
+
+    def __init__(self, game: Game, evaluator: Evaluator | None, fixed_rows: int | None = None) -> None:
         self.game = game
-        self.evaluator = evaluator  # None: the core answers itself
+        self.evaluator = evaluator  # None: the core evaluates
         self.num_actions = game.num_actions
         self.name = game.name
-        self._arrays: Arrays = {}
-        self._rows = 0
+        self.overlaps = bool(getattr(evaluator, "asynchronous", False))
+        self._fixed = fixed_rows
+        self._arrays: dict[int, Arrays] = {}
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search:
         settings = config.model_dump()
@@ -54,17 +95,27 @@ class RulesSource:
         return _core.make_python_search(state.copy(), settings)
 
     def begin(self, states: Sequence[State]) -> None:
-        pass  # positions speak for themselves
+        pass  # rows contain all that is needed
 
-    def arrays(self, rows: int) -> Arrays:
-        if rows > self._rows:
-            self._rows = rows
-            self._arrays = new_arrays(rows, self.game.observation_shape, self.num_actions)
-        return self._arrays
+    def arrays(self, lane: int, rows: int) -> Arrays:
+        arrays = self._arrays.get(lane)
+        if arrays is None or len(arrays["keys"]) < rows:
+            legal = bool(getattr(self.evaluator, "needs_legal", True))
+            arrays = new_arrays(rows, self.game.observation_shape, self.num_actions, legal)
+            prepare = getattr(self.evaluator, "prepare_arrays", None)  # memory of its own, such as pinned
+            self._arrays[lane] = arrays = prepare(arrays) if prepare is not None else arrays
+        return arrays
 
-    def answer(self, rows: Sequence[int]) -> Answer:
+    def start(self, lane: int, rows: int) -> RawAnswer | None:
+        if not self.overlaps:
+            return None
+        batch = first_rows(self._arrays[lane], self._fixed or rows)
+        return RawAnswer(self.evaluator.submit_raw(batch), batch, rows)  # type: ignore[union-attr]
+
+    def answer(self, lane: int, counts: Sequence[int]) -> Answer:
         assert self.evaluator is not None
-        batch = first_rows(self._arrays, sum(rows))
+        rows = sum(counts)
+        batch = first_rows(self._arrays[lane], self._fixed or rows)
         answer = self.evaluator.evaluate(batch)
         try:
             logits, values = answer.logits, answer.values
@@ -72,4 +123,5 @@ class RulesSource:
             raise _core.EvaluatorError(
                 f"evaluate() must return an Evaluation with logits and values, not {type(answer).__name__}"
             ) from None
-        return *split(Evaluation(logits, values), batch), None
+        logits, values = as_rows(Evaluation(logits, values), batch, self.num_actions)
+        return logits[:rows], values[:rows], None

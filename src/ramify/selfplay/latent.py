@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
-from ramify.engine.batch import Arrays, LatentModel
+from ramify.engine.batch import LatentModel
 from ramify.engine.latent_source import LatentSource
 from ramify.games import Game
 from ramify.selfplay.config import PlayConfig
 
 
-class LatentAnswer:
-    """Rows that a latent model is evaluating."""
-
-    def __init__(self, source: LatentSource, arrays: Arrays, rows: int) -> None:
-        self.started = time.perf_counter()
-        self._wait = source.submit(arrays, rows)
-
-    def wait(self) -> None:
-        """Wait for the model, whatever it answers."""
-        with suppress(Exception):
-            self._wait()
-
-    def result(self) -> tuple[Any, Any, Any, float]:
-        """Logits, values, rewards, and the seconds since the start."""
-        return *self._wait(), time.perf_counter() - self.started
-
-
 def latent_source(game: Game, model: object, play: PlayConfig, fixed_batches: int | None) -> LatentSource:
     """The source for games with ``model``; raises a ValueError for settings that need the rules in the tree."""
-    source = LatentSource(cast(LatentModel, model))
+    source = LatentSource(cast(LatentModel, model), game.observation_shape)
     if source.num_actions < game.num_actions:
         raise ValueError(
             f"the model's num_actions is {source.num_actions}, but {game.name} has {game.num_actions} actions"
