@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -89,6 +90,16 @@ def network_facts(path: Path) -> dict[str, Any]:
     if not {"game", "network_id"} <= facts.keys():
         raise ValueError(f"{path} is not a network written by ramify.networks.save, or it is damaged")
     return facts
+
+
+def network_parameters(path: Path) -> int:
+    """Number of parameters in a file of ``ramify.networks.save``, read without torch; 0 for other files."""
+    with suppress(OSError, struct.error, ValueError, KeyError, TypeError), path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(min(length, LONGEST)))
+        shapes = [entry["shape"] for name, entry in header.items() if name != "__metadata__"]
+        return sum(math.prod(shape) for shape in shapes)
+    return 0
 
 
 def network_identity(path: Path) -> str:

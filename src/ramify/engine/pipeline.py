@@ -58,6 +58,15 @@ class Pipeline:
             self._executor.shutdown()
             self._executor = None
 
+    def spent(self) -> dict[str, float]:
+        """Seconds by activity."""
+        return {
+            "gathering": self.gathered,
+            "submitting": self.submitted,
+            "waiting": self.waited,
+            "absorbing": self.absorbed,
+        }
+
     @property
     def idle(self) -> bool:
         """Whether no batch is in flight."""

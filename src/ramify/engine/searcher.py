@@ -143,6 +143,7 @@ class Searcher:
         self._generation = 0
         self._access = Access()
         self._budget: Budget | None = None  # of the latest run
+        self.pipeline: Pipeline | None = None  # of the latest run with an evaluator: where its time went
         self._searched: list[tuple[_core.Search, State]] = []  # searches of the latest run with their root states
 
     def run(
@@ -183,12 +184,18 @@ class Searcher:
             return self._logged(self._result(search, state, budget))
 
     def run_many(
-        self, states: Sequence[State], seeds: Sequence[int] | None = None, *, on_interrupt: OnInterrupt = "raise"
+        self,
+        states: Sequence[State],
+        seeds: Sequence[int] | None = None,
+        *,
+        threads: int | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> list[SearchResult]:
         """Run independent searches with shared batches; returns one result per state.
 
         ``seeds``: one seed per state; each result then equals that of a new searcher with that seed and does not depend
         on the other states. Not available with native evaluators, whose random games follow the searcher's seed.
+        ``threads``: number of threads that share the searches; it does not change their results. None: as configured.
         ``on_interrupt``: as in ``run``.
         """
         check_on_interrupt(on_interrupt)
@@ -212,7 +219,7 @@ class Searcher:
             pairs = list(zip(searches, states, strict=True))
             budget = self._begin(Budget(config), pairs)
             with self._ending(budget, on_interrupt):
-                self._drive(searches, budget, threads=self.config.threads)
+                self._drive(searches, budget, threads=self.config.threads if threads is None else threads)
             self._searched = []  # the results keep the searches alive, but not their latent states
             for search in searches:
                 search.release_slots()
@@ -389,7 +396,8 @@ class Searcher:
                 return None
             return group.gather(own, number, leaves, simulations, self._source.arrays(lane, leaves * len(own)))
 
-        with Pipeline(self._source, len(lanes)) as pipeline:
+        with Pipeline(self._source, len(lanes)) as self.pipeline:
+            pipeline = self.pipeline
             while not (all(spent) and pipeline.idle):
                 for lane in range(len(lanes)):
                     before_batch()

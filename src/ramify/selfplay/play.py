@@ -128,14 +128,7 @@ class SelfPlay:
 
     def spent(self) -> dict[str, float]:
         """Seconds in which the evaluator was busy, and seconds of the loop by activity."""
-        pipeline = self._pipeline
-        return {
-            "busy": pipeline.busy,
-            "waiting": pipeline.waited,
-            "gathering": pipeline.gathered,
-            "absorbing": pipeline.absorbed,
-            "submitting": pipeline.submitted,
-        }
+        return {"busy": self._pipeline.busy, **self._pipeline.spent()}
 
     def take(self) -> list[bytes]:
         """Games finished since the iteration last yielded some, for use after it was interrupted."""
