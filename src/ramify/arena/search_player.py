@@ -15,10 +15,10 @@ from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.engine.batching import accelerated
 from ramify.engine.config import SearchConfig, c_puct_of
+from ramify.engine.native import DEFAULT_EVALUATOR, named_evaluator
 from ramify.engine.policies import Method
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.searcher import Searcher
-from ramify.evaluators import Rollout, Uniform
 from ramify.evaluators.pending import NETWORK_C_PUCT
 from ramify.games import Game
 
@@ -74,7 +74,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
 
     kind: Literal["search"] = "search"
     evaluator: str = Field(
-        "rollout",
+        DEFAULT_EVALUATOR,
         pattern=r"^(uniform|rollout(:[1-9]\d{0,8})?)$",
         description="Evaluator used without a network: uniform, rollout or rollout:N.",
     )
@@ -82,7 +82,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
 
     @model_validator(mode="after")
     def _one_evaluator(self) -> Self:
-        if self.network is not None and self.evaluator != "rollout":
+        if self.network is not None and self.evaluator != DEFAULT_EVALUATOR:
             raise ValueError("network and evaluator cannot both be set")
         return self
 
@@ -111,7 +111,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         return open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
 
     def _native(self) -> NativeEvaluator:
-        return Uniform() if self.evaluator == "uniform" else Rollout(int(self.evaluator.partition(":")[2] or 1))
+        return named_evaluator(self.evaluator)
 
 
 class SearchPlayer:

@@ -17,6 +17,7 @@ from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.batching import backend_of
 from ramify.engine.config import SearchConfig
 from ramify.engine.latent_source import LatentSource
+from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline, lanes_of
 from ramify.engine.result import Report, SearchResult, played
 from ramify.engine.source import RulesSource, Source
@@ -114,6 +115,10 @@ def run_seed(seed: int, run: int) -> int:
 class Searcher:
     """Searches positions of one game with one evaluator, and can reuse the graph from move to move.
 
+    Without an evaluator the search uses ``ramify.evaluators.Rollout()``, the values of random games, as the command
+    line does; ``ramify.evaluators.Uniform()`` values nothing but finished games. A latent model evaluates its own
+    states.
+
     ``run(state)`` continues with the current graph if ``state`` is its root (after ``advance``, or in a second run on
     the same state) and starts a new one otherwise. ``simulations`` counts new simulations, whatever the graph contains.
 
@@ -129,14 +134,14 @@ class Searcher:
         *,
         seed: int = 0,
     ) -> None:
+        if evaluator is None and not hasattr(game, "recurrent"):
+            evaluator = named_evaluator()
         self.game = game
         self.evaluator = evaluator
         self.config = (config if config is not None else SearchConfig()).for_evaluator(evaluator)
         self.seed = checked_seed(seed)
         self._source = make_source(game, evaluator)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
-        if evaluator is None and isinstance(self._source, RulesSource):
-            self._native = NativeEvaluator()
         self._search: _core.Search | None = None
         self._root: State | None = None
         self._runs = 0
@@ -504,6 +509,8 @@ def search(
     **settings: Any,
 ) -> SearchResult:
     """Search one position with a new Searcher. ``settings`` are the fields of SearchConfig.
+
+    Without an ``evaluator``, positions are valued by random games: ``ramify.evaluators.Rollout()``.
 
     Ctrl-C raises KeyboardInterrupt; with ``on_interrupt="return"`` it ends the search, which returns its result so far.
     """

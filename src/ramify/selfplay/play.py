@@ -12,6 +12,7 @@ from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import checked_seed
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.config import SearchConfig
+from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.source import RulesSource, Source
@@ -70,9 +71,9 @@ class SelfPlay:
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be an integer of at least {least}, not {number!r}")
         self.game = checked_game(game, "self-play")
-        self.search = (search if search is not None else SearchConfig()).for_evaluator(evaluator)
+        self.evaluator = evaluator if evaluator is not None else named_evaluator()
+        self.search = (search if search is not None else SearchConfig()).for_evaluator(self.evaluator)
         self.play = play if play is not None else PlayConfig()
-        self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
         # The core samples from visits itself; actions of other policies are chosen here, move by move.
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
