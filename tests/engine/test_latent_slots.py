@@ -129,6 +129,16 @@ def test_a_batch_may_have_answers_of_two_forms() -> None:
     assert found[0] == found[1]
 
 
+def test_a_model_has_its_say_in_the_settings_as_an_evaluator_has() -> None:
+    class Careful(HashedModel):
+        c_puct = 2.5
+
+    searcher = searcher_of(Careful(9))
+    assert searcher.config.c_puct == 2.5
+    assert searcher.run(states()[0]).stats["backend"] == "Careful"
+    assert searcher_of(HashedModel(9)).config.c_puct == 1.0
+
+
 def test_states_searched_together_must_look_alike() -> None:
     model = HashedModel(9)
     searcher = searcher_of(model)

@@ -138,7 +138,8 @@ class Searcher:
             evaluator = named_evaluator()
         self.game = game
         self.evaluator = evaluator
-        self.config = (config if config is not None else SearchConfig()).for_evaluator(evaluator)
+        self._asked = game if evaluator is None else evaluator  # a latent model evaluates its own states
+        self.config = (config if config is not None else SearchConfig()).for_evaluator(self._asked)
         self.seed = checked_seed(seed)
         self._source = make_source(game, evaluator)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
@@ -465,7 +466,7 @@ class Searcher:
             "seed": self.seed,
             "batch": self.config.batch,
             "in_flight": self.config.in_flight,
-            "backend": backend_of(self.evaluator),
+            "backend": backend_of(self._asked),
             "interrupted": budget.interrupted,
             "stopped": budget.stopped,
         }
