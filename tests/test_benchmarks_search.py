@@ -196,3 +196,20 @@ def test_simultaneous_draws_what_it_measured(monkeypatch: pytest.MonkeyPatch) ->
     assert len(points) == 9
     assert points[0] < points[1] < points[2]  # lower on the page: a smaller NashConv
     assert all(label in picture.replace("&#160;", " ") for label in simultaneous.RULES.values())
+
+
+def test_latent_trees_are_measured_against_their_network() -> None:
+    pytest.importorskip("torch")
+    from benchmarks import latent
+    from benchmarks._latent_network import BoardModel
+
+    played, alone, ratio = latent.measure("cpu", size=3, trees=4, simulations=5, seconds=0.05)
+    assert ratio["value"] == played["value"] / alone["value"]
+    assert "batches of 2" in alone["name"]
+    model = BoardModel(rf.make("hex", size=3), "cpu", blocks=1, channels=8)
+    searcher = rf.Searcher(model, config=rf.SearchConfig(simulations=20))
+    result = searcher.run(rf.make("hex", size=3).initial_state())
+    assert result.visits.sum() == 19
+    assert result.q[0].std() > 0  # what an action leads to depends on the action
+    with pytest.raises(ValueError, match="one action per cell"):
+        BoardModel(rf.make("connect_four"), "cpu")

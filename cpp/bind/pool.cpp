@@ -1,5 +1,6 @@
 // Pools of games as Python drives them.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -7,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "bind/exclusive.hpp"
+#include "bind/latent.hpp"
 #include "bind/modules.hpp"
 #include "bind/register.hpp"
 #include "bind/search.hpp"
@@ -47,23 +49,37 @@ struct BoundPool {
 
 constexpr const char* kBusy = "this pool of games is in use by another thread: only one thread at a time may use it";
 
+// Makes the search of a game at its first position.
+Pool::Start start_of(const nb::object& game, bool python, const Settings& settings) {
+  if (python)
+    return [game, settings](std::uint64_t seed) {
+      return make_python_search(game.attr("initial_state")("seed"_a = seed), settings);
+    };
+  const AnyGame& native = nb::cast<const AnyGame&>(game);
+  const auto make = search_registry().at(native.name());
+  return [&native, make, settings](std::uint64_t seed) { return make(*native.initial(seed), settings); };
+}
+
+// The same for a game that is played with a learned model.
+Pool::Start start_of(const nb::object& game, bool python, const LatentModel& model, const Settings& settings) {
+  if (python)
+    return [game, model, settings](std::uint64_t seed) {
+      return make_latent_play(model, real_python_game(game.attr("initial_state")("seed"_a = seed)), settings);
+    };
+  const AnyGame& native = nb::cast<const AnyGame&>(game);
+  return [&native, model, settings](std::uint64_t seed) {
+    return make_latent_play(model, real_game(native.initial(seed)), settings);
+  };
+}
+
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
                                      int places, std::vector<std::int64_t> unfinished, std::int64_t first,
-                                     std::int64_t games, int threads, int shares) {
+                                     std::int64_t games, int threads, int shares, std::optional<nb::dict> model) {
   const Settings given = to_settings(settings);
   const PlaySettings how = to_play(play);
-  Pool::Start start;
   const bool python = !nb::isinstance<AnyGame>(game);
-  if (python) {
-    start = [game, given](std::uint64_t state_seed) {
-      return make_python_search(game.attr("initial_state")("seed"_a = state_seed), given);
-    };
-    threads = 1;
-  } else {
-    const AnyGame& native = nb::cast<const AnyGame&>(game);
-    const auto make = search_registry().at(native.name());
-    start = [&native, make, given](std::uint64_t state_seed) { return make(*native.initial(state_seed), given); };
-  }
+  Pool::Start start = model ? start_of(game, python, to_latent_model(*model), given) : start_of(game, python, given);
+  if (python) threads = 1;
   const MaybeRelease release(python);
   auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, std::move(unfinished), first, games, threads,
                                      shares);
@@ -131,9 +147,10 @@ void bind_pool(nb::module_& m) {
       .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool.use()->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
   m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,
-        "games"_a, "threads"_a, "shares"_a = 2,
+        "games"_a, "threads"_a, "shares"_a = 2, "model"_a = nb::none(),
         nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
-                "unfinished: list[int], first: int, games: int, threads: int, shares: int = 2) -> Pool"));
+                "unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, "
+                "model: dict[str, Any] | None = None) -> Pool"));
 }
 
 }  // namespace ramify

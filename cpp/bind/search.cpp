@@ -16,11 +16,11 @@
 #include "base/error.hpp"
 #include "bind/convert.hpp"
 #include "bind/exclusive.hpp"
+#include "bind/latent.hpp"
 #include "bind/modules.hpp"
 #include "bind/python_rules.hpp"
 #include "bind/register.hpp"
 #include "bind/search.hpp"
-#include "search/dynamics.hpp"
 #include "search/group.hpp"
 #include "search/priors.hpp"
 #include "search/search.hpp"
@@ -130,15 +130,11 @@ std::unique_ptr<BoundSearch> make_python(nb::object state, const nb::dict& setti
 
 std::unique_ptr<BoundSearch> make_latent(int num_actions, const std::string& order, int acting,
                                          const std::vector<Action>& first, const std::vector<Action>& second,
-                                         const nb::dict& settings) {
-  const ActingOrder acting_order = order == "single" ? ActingOrder::kSingle
-                                   : order == "both" ? ActingOrder::kBoth
-                                                     : ActingOrder::kAlternating;
-  LatentDynamics dynamics(num_actions, acting_order);
-  dynamics.set_root_legal(first, second);
-  LatentDynamics::Cursor root;
-  root.acting = static_cast<Acting>(acting);
-  auto made = std::make_unique<Search<LatentDynamics>>(std::move(dynamics), root, to_settings(settings), 0);
+                                         const nb::dict& settings, nb::object slots,
+                                         std::optional<Rows<const float>> observation) {
+  LatentRoot root{static_cast<Acting>(acting), {first, second}, {}};
+  if (observation) root.observation.assign(observation->data(), observation->data() + observation->size());
+  auto made = make_latent_search(to_latent_model(num_actions, order, slots), std::move(root), to_settings(settings));
   return bound(std::move(made), nb::none());
 }
 
@@ -250,6 +246,8 @@ void bind_search(nb::module_& m) {
            }, "seed"_a, "simulations"_a = 0, "full"_a = true)
       .def("cancel", [](BoundSearch& s) { s.search.use()->cancel(); },
            "Cancel all leaves in flight, as if they had never been selected.")
+      .def("release_slots", [](BoundSearch& s) { s.search.use()->release_slots(); },
+           "Give the slots of latent states back: the search may still be looked at, but not go on.")
       .def("run_native", [](BoundSearch& s, int rollouts, std::uint64_t seed, std::int64_t simulations, double seconds) {
              const auto search = s.search.use();
              const MaybeRelease release(search->needs_python());
@@ -314,8 +312,10 @@ void bind_search(nb::module_& m) {
   m.def("make_python_search", &make_python, "state"_a, "settings"_a,
         nb::sig("def make_python_search(state: Any, settings: dict[str, Any]) -> Search"));
   m.def("make_latent_search", &make_latent, "num_actions"_a, "order"_a, "acting"_a, "first"_a, "second"_a, "settings"_a,
+        "slots"_a = nb::none(), "observation"_a = nb::none(),
         nb::sig("def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], "
-                "second: Sequence[int], settings: dict[str, Any]) -> Search"));
+                "second: Sequence[int], settings: dict[str, Any], slots: Slots | None = None, "
+                "observation: NDArray[Any] | None = None) -> Search"));
   m.def("limit_graph_bytes", &Arena::limit_bytes, "bytes"_a,
         "Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.");
   m.def("round_prior", [](float prior) { return decode_prior(encode_prior(prior) << 16); }, "prior"_a,

@@ -82,6 +82,10 @@ BatchView to_view(const nb::dict& batch) {
     if (batch.contains(name)) target = nb::cast<Rows<T>>(batch[name], false).data();
   };
   take("observations", view.observations);
+  if (view.observations) {
+    const auto observations = nb::cast<Rows<float>>(batch["observations"], false);
+    view.observation_size = observations.shape(0) ? observations.size() / observations.shape(0) : 0;
+  }
   take("legal", view.legal);
   take("acting", view.acting);
   take("keys", view.keys);

@@ -14,7 +14,8 @@ namespace ramify {
 
 // Where the rows of a batch go. Pointers are to the first row; a null pointer means "not wanted".
 struct BatchView {
-  float* observations = nullptr;    // [rows, observation size]
+  float* observations = nullptr;    // [rows, observation_size]; latent: written for roots only
+  std::size_t observation_size = 0;
   std::uint8_t* legal = nullptr;    // [rows, 2, num_actions]
   std::uint8_t* acting = nullptr;   // [rows, 2]
   std::uint64_t* keys = nullptr;    // [rows]
@@ -117,6 +118,9 @@ class AnySearch {
   // Makes the child the root and frees what cannot be reached any more; false (and an empty graph) if there is none, or
   // no memory to copy it to. Raises what the game raises, with everything as it was.
   virtual bool advance(Joint joint) = 0;
+
+  // Gives the places of latent states back. The search may still be looked at, but not go on.
+  virtual void release_slots() {}
 
   // Whether the root's value is proven: nothing is left to search.
   virtual bool proven() const = 0;

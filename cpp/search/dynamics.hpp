@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "games/rules.hpp"
 #include "search/any_search.hpp"
 #include "search/settings.hpp"
+#include "search/slots.hpp"
 
 namespace ramify {
 
@@ -107,11 +109,13 @@ class LatentDynamics {
   static constexpr bool kNeedsPython = false;
   static constexpr bool kMerges = false;
 
-  LatentDynamics(int num_actions, ActingOrder order) : num_actions_(num_actions), order_(order) {
+  LatentDynamics(int num_actions, ActingOrder order, std::shared_ptr<Slots> slots)
+      : num_actions_(num_actions), order_(order), slots_(std::move(slots)) {
     if (num_actions < 1) throw InvalidInput("a model's num_actions must be at least 1, not " + std::to_string(num_actions));
   }
 
   int num_actions() const { return num_actions_; }
+  const std::shared_ptr<Slots>& slots() const { return slots_; }
   Acting acting(const Cursor& cursor) const { return cursor.acting; }
   Rewards apply(Cursor& cursor, Joint joint) const {
     cursor.parent = cursor.slot;
@@ -123,6 +127,16 @@ class LatentDynamics {
   Key key(const Cursor&) const { return 0; }
   float remaining(const Cursor&) const { return 1.0f; }
   Stakes stakes(const Cursor&) const { return {}; }
+
+  // What the model encodes as the root; nothing if somebody else writes it into the batch.
+  void set_root_observation(std::vector<float> observation) { observation_ = std::move(observation); }
+  void write_root_observation(const BatchView& batch, std::size_t row) const {
+    if (observation_.empty() || !batch.observations) return;
+    if (observation_.size() != batch.observation_size)
+      throw InvalidInput("the observation of a root has " + std::to_string(observation_.size()) + " numbers, but the batch has room for " +
+                         std::to_string(batch.observation_size) + ": states searched together must have observations of one shape");
+    std::copy(observation_.begin(), observation_.end(), batch.observations + row * batch.observation_size);
+  }
 
   // Legal actions of the root; empty: all.
   void set_root_legal(std::vector<Action> first, std::vector<Action> second) {
@@ -155,6 +169,8 @@ class LatentDynamics {
  private:
   int num_actions_;
   ActingOrder order_;
+  std::shared_ptr<Slots> slots_;
+  std::vector<float> observation_;
   std::vector<Action> legal_[2];
 };
 

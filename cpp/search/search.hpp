@@ -25,6 +25,7 @@
 #include "search/priors.hpp"
 #include "search/root.hpp"
 #include "search/select.hpp"
+#include "search/slots.hpp"
 
 // Steps of every turn of a descent: together they cost less than the calls between them would.
 #define RAMIFY_HOT [[gnu::always_inline]] inline
@@ -51,8 +52,26 @@ class Search final : public AnySearch {
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
+    if constexpr (D::kLatent) slots_.open(dynamics_.slots(), threaded());
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
     new_root(settings.solver ? dynamics_.stakes(root_cursor_) : Stakes{});
+  }
+
+  // Starts again from another root of the same model.
+  void restart(D dynamics, Cursor root)
+    requires(D::kLatent)
+  {
+    cancel();
+    dynamics_ = std::move(dynamics);
+    root_cursor_ = std::move(root);
+    noised_ = false;
+    new_root({});
+  }
+  void release_slots() override {
+    if constexpr (D::kLatent) {
+      cancel();
+      slots_.close();
+    }
   }
 
   void begin(std::uint64_t seed, std::int64_t simulations, bool full) override {
@@ -212,7 +231,14 @@ class Search final : public AnySearch {
     root_ = graph_.create(0, 0);
     if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount);
     root_priors_.clear();
-    next_slot_ = 0;
+    slots_.clear();
+  }
+  // A latent node's key is its slot + 1, or 0 while it has none.
+  static std::int32_t slot_of(const Node& node) { return static_cast<std::int32_t>(node.key) - 1; }
+  void take_slot(Node& node) { node.key = static_cast<Key>(slots_.take()) + 1; }
+  void give_slot(Node& node) {
+    if (node.key) slots_.give(slot_of(node));
+    node.key = 0;
   }
   void write_root_priors() {
     const bool noised = full_ && (settings_.noise_fraction > 0.0 || settings_.root_temperature != 1.0);
@@ -310,7 +336,7 @@ class Search final : public AnySearch {
   Rng noise_{0};
   Bounds bounds_;
   std::mutex bounds_mutex_;
-  std::atomic<std::int32_t> next_slot_{0};
+  SlotLease slots_;  // of latent states
   int in_flight_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ThreadPool> pool_;

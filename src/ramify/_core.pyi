@@ -258,6 +258,21 @@ def game_params(name: str) -> list[tuple[str, Any, str]]:
     Return a tuple (name, default, description) for each parameter of a game.
     """
 
+class Slots:
+    """
+    Rows of the array in which a model keeps latent states, shared by many searches.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def capacity(self) -> int:
+        """Rows that the array needs: every slot in any batch so far is below it."""
+
+    @property
+    def held(self) -> int:
+        """Slots that searches hold now."""
+
 class Search:
     """One search; ramify.Searcher drives it."""
 
@@ -265,6 +280,11 @@ class Search:
 
     def cancel(self) -> None:
         """Cancel all leaves in flight, as if they had never been selected."""
+
+    def release_slots(self) -> None:
+        """
+        Give the slots of latent states back: the search may still be looked at, but not go on.
+        """
 
     def run_native(self, rollouts: int, seed: int, simulations: int, seconds: float) -> int: ...
 
@@ -330,7 +350,7 @@ def make_search(state: State, settings: dict[str, Any]) -> Search: ...
 
 def make_python_search(state: Any, settings: dict[str, Any]) -> Search: ...
 
-def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], second: Sequence[int], settings: dict[str, Any]) -> Search: ...
+def make_latent_search(num_actions: int, order: str, acting: int, first: Sequence[int], second: Sequence[int], settings: dict[str, Any], slots: Slots | None = None, observation: NDArray[Any] | None = None) -> Search: ...
 
 def limit_graph_bytes(bytes: int) -> None:
     """
@@ -377,7 +397,7 @@ class Pool:
     @property
     def counts(self) -> dict[str, int]: ...
 
-def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, shares: int = 2) -> Pool: ...
+def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, model: dict[str, Any] | None = None) -> Pool: ...
 
 matrix_tie: float = 1e-11
 

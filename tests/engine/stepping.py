@@ -6,7 +6,8 @@ from typing import Any
 
 import ramify as rf
 from ramify import _core
-from ramify.engine.source import LatentSource, RulesSource, Source
+from ramify.engine.latent_source import LatentSource
+from ramify.engine.source import RulesSource, Source
 
 
 class Stepper:

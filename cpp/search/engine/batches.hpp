@@ -68,7 +68,6 @@ void Search<D>::collect_leaves(Worker& worker, Leaves& leaves, int most, std::in
     --simulations;
     if (arrival == Arrival::kLeaf) {
       in_a_row = 0;
-      if constexpr (D::kLatent) graph_.node(worker.node).key = static_cast<Key>(next_slot_++);
       keep_leaf(worker, leaves);
     } else {
       back_up(worker, worker.path);
@@ -150,8 +149,9 @@ void Search<D>::write_leaf(Worker& worker, const Leaf& leaf, const BatchView& vi
   }
   if constexpr (D::kLatent) {
     view.parents[row] = leaf.cursor.parent;
-    view.slots[row] = static_cast<std::int32_t>(graph_.node(leaf.node).key);
+    view.slots[row] = slot_of(graph_.node(leaf.node));
     for (int p = 0; p < 2; ++p) view.actions[2 * row + static_cast<std::size_t>(p)] = leaf.cursor.joint[p];
+    if (leaf.cursor.parent < 0) dynamics_.write_root_observation(view, row);
   } else {
     view.keys[row] = dynamics_.key(leaf.cursor);
     dynamics_.observe(leaf.cursor, acting == kSecond ? 1 : 0, view.observations + row * observation_size_);
@@ -185,7 +185,7 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
   }
   check_values(values, row);
   if constexpr (D::kLatent)
-    if (!leaf.path.empty()) {
+    if (!leaf.path.empty() && evaluation.rewards) {
       const float* rewards = evaluation.rewards + 2 * r;
       if (!std::isfinite(rewards[0]) || !std::isfinite(rewards[1]))
         throw EvaluatorError("row " + std::to_string(row) + ": a reward is not finite");

@@ -180,7 +180,7 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
   worker.node = root_;
   if (load(graph_.node(root_).status) != Status::kReady)
     return claim(graph_.node(root_)) ? Arrival::kLeaf : Arrival::kCollision;
-  if constexpr (D::kLatent) worker.cursor.slot = static_cast<std::int32_t>(graph_.node(root_).key);
+  if constexpr (D::kLatent) worker.cursor.slot = slot_of(graph_.node(root_));
   while (true) {
     Node& node = graph_.node(worker.node);
     if (worker.path.size() == worker.path.capacity()) worker.path.reserve(2 * worker.path.size() + 16);  // or a turn gets lost
@@ -243,6 +243,8 @@ template <class D>
 void Search<D>::abandon(const std::vector<Step>& path, NodeId leaf) {
   cancel_path(path);
   if (!leaf) return;
+  if constexpr (D::kLatent)
+    if (load(graph_.node(leaf).status) == Status::kInFlight) give_slot(graph_.node(leaf));
   Status expected = Status::kInFlight, desired = Status::kNew;
   __atomic_compare_exchange(&graph_.node(leaf).status, &expected, &desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
@@ -286,7 +288,7 @@ RAMIFY_HOT typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId c
       return Arrival::kDone;
     }
   }
-  if constexpr (D::kLatent) worker.cursor.slot = static_cast<std::int32_t>(node.key);
+  if constexpr (D::kLatent) worker.cursor.slot = slot_of(node);
   stop = false;
   return Arrival::kDone;
 }
@@ -333,6 +335,7 @@ void Search<D>::shape(Worker& worker, Node& node, Acting acting, const int (&cou
 template <class D>
 void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
   try {
+    if constexpr (D::kLatent) take_slot(graph_.node(worker.node));
     if (leaves.count == leaves.list.size()) leaves.list.push_back({worker.cursor, 0, {}});
     Leaf& leaf = leaves.list[leaves.count];
     leaf.cursor = worker.cursor;

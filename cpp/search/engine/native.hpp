@@ -78,8 +78,8 @@ template <class D>
 bool Search<D>::evaluate_native(Worker& worker, const NativeRun& run) {
   Node& node = graph_.node(worker.node);
   fill_uniform(node);
-  if constexpr (D::kLatent) node.key = static_cast<Key>(next_slot_++);
   try {
+    if constexpr (D::kLatent) take_slot(node);
     Rollouts rollouts;
     if (finish_native(worker, run, worker.cursor, worker.node, worker.path, rollouts)) return true;
     worker.paused.emplace(Paused{{worker.cursor, worker.node, worker.path}, std::move(rollouts)});

@@ -95,7 +95,15 @@ class LatentOutput:
 
 @runtime_checkable
 class LatentModel(Protocol):
-    """A learned model of a game (MuZero), searched in place of its rules."""
+    """A learned model of a game (MuZero), searched in place of its rules.
+
+    The latent states that it returns are kept in one array of the same type: torch tensors stay on their device. What
+    is no array becomes a numpy array of objects.
+
+    Optional attributes: ``input_device`` is a torch device on which observations and actions are given as tensors
+    (logits, values and rewards may be tensors as well, logits also in bfloat16). ``asynchronous=True`` says that calls
+    only queue work on a GPU, so that self-play makes them in its own thread and searches on meanwhile.
+    """
 
     num_actions: int
     acting: str  # "alternating", "single" or "both"

@@ -7,18 +7,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from ramify import _core
-from ramify.engine.source import Answer, Source
+from ramify.engine.source import Answer, Source, Waiting
 
 POLL = 0.01  # seconds between two calls of ``while_waiting``
-
-
-class Waiting(Protocol):
-    """An evaluation in progress."""
-
-    def result(self) -> Answer: ...
 
 
 class Evaluated:

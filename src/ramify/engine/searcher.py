@@ -16,10 +16,11 @@ from ramify.engine.access import Access, OnInterrupt, check_on_interrupt
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.batching import backend_of
 from ramify.engine.config import SearchConfig
+from ramify.engine.latent_source import LatentSource
 from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline, lanes_of
 from ramify.engine.result import Report, SearchResult, played
-from ramify.engine.source import LatentSource, RulesSource, Source
+from ramify.engine.source import RulesSource, Source
 from ramify.engine.trace import log_run, trace_simulations, wants_trace
 from ramify.games import Game, IllegalAction, State
 from ramify.games.notation import action_numbers
@@ -137,7 +138,8 @@ class Searcher:
             evaluator = named_evaluator()
         self.game = game
         self.evaluator = evaluator
-        self.config = (config if config is not None else SearchConfig()).for_evaluator(evaluator)
+        self._asked = game if evaluator is None else evaluator  # a latent model evaluates its own states
+        self.config = (config if config is not None else SearchConfig()).for_evaluator(self._asked)
         self.seed = checked_seed(seed)
         self._source = make_source(game, evaluator)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
@@ -214,7 +216,7 @@ class Searcher:
             return []
         with self._access.alone, self._access.graphs:
             config = self.config.replace(threads=1)
-            self._forget()  # a model's latent states are replaced by those of the new searches
+            self._forget()
             states = [state.copy() for state in states]
             searches = [self._source.new_search(state, config) for state in states]
             self._source.begin(states)
@@ -224,7 +226,9 @@ class Searcher:
             budget = self._begin(Budget(config), pairs)
             with self._ending(budget, on_interrupt):
                 self._drive(searches, budget, threads=self.config.threads if threads is None else threads)
-            self._searched = []  # the results keep the searches alive
+            self._searched = []  # the results keep the searches alive, but not their latent states
+            for search in searches:
+                search.release_slots()
             return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
 
     def stop(self) -> None:
@@ -297,8 +301,12 @@ class Searcher:
 
     def _forget(self) -> None:
         self._generation += 1
+        left = [self._search, *(search for search, _ in self._searched)]
         self._search = self._root = None
         self._searched = []
+        for search in left:
+            if search is not None:
+                search.release_slots()  # results of earlier runs may keep it alive
 
     def _search_from(self, state: State) -> _core.Search:
         """The search with this root: the current one, or a new one."""
@@ -458,7 +466,7 @@ class Searcher:
             "seed": self.seed,
             "batch": self.config.batch,
             "in_flight": self.config.in_flight,
-            "backend": backend_of(self.evaluator),
+            "backend": backend_of(self._asked),
             "interrupted": budget.interrupted,
             "stopped": budget.stopped,
         }

@@ -10,15 +10,16 @@ import numpy as np
 from ramify import _core
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import checked_seed
-from ramify.engine.batch import Evaluator, NativeEvaluator
+from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.config import SearchConfig
 from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline
 from ramify.engine.result import SearchResult, action_by
-from ramify.engine.source import RulesSource
+from ramify.engine.source import RulesSource, Source
 from ramify.games import Game
 from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
+from ramify.selfplay.latent import latent_source
 
 BUSY = (
     "this SelfPlay is in use by another thread: one thread at a time may iterate over it or read its counts; only "
@@ -29,7 +30,9 @@ SHARES = 2  # of the games: one share is searched while the other is evaluated
 
 
 class SelfPlay:
-    """Self-play games with one evaluator. Iteration yields lists of finished game records (bytes), often empty.
+    """Self-play games with one evaluator, or with a latent model in its place.
+
+    Iteration yields lists of finished game records (bytes), often empty.
 
     ``parallel_games`` are played at once and each finished one is replaced, until ``games`` are done (None: until
     ``stop``). Games are numbered: first those in ``unfinished``, then from ``first`` on. A game depends only on
@@ -43,7 +46,7 @@ class SelfPlay:
     def __init__(
         self,
         game: Game,
-        evaluator: Evaluator | NativeEvaluator | None = None,
+        evaluator: Evaluator | NativeEvaluator | LatentModel | None = None,
         search: SearchConfig | None = None,
         play: PlayConfig | None = None,
         *,
@@ -76,6 +79,7 @@ class SelfPlay:
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
+        latent = latent_source(game, evaluator, self.play, fixed_batches) if hasattr(evaluator, "recurrent") else None
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
@@ -87,6 +91,7 @@ class SelfPlay:
             -1 if games is None else games,
             threads,
             SHARES,
+            None if latent is None else latent.core(),
         )
         self._alone = _core.Exclusive(BUSY)
         self._stopping = False
@@ -94,7 +99,11 @@ class SelfPlay:
         if fixed_batches is not None and fixed_batches < rows:
             raise ValueError(f"fixed_batches must be at least {rows} for {parallel_games} parallel games")
         self._rows = max(rows, fixed_batches or 0)
-        self._source = RulesSource(game, None if self._native else self.evaluator, fixed_batches)  # type: ignore[arg-type]
+        self._source: Source
+        if latent is not None:
+            self._source = latent
+        else:
+            self._source = RulesSource(game, None if self._native else self.evaluator, fixed_batches)  # type: ignore[arg-type]
         self._pipeline = Pipeline(self._source, SHARES)
         self.started = time.perf_counter()
 
