@@ -242,6 +242,11 @@ void bind_search(nb::module_& m) {
       .def("begin", [](BoundSearch& s, std::uint64_t seed, std::int64_t simulations, bool full) {
              s.search.use()->begin(seed, simulations, full);
            }, "seed"_a, "simulations"_a = 0, "full"_a = true)
+      .def("restrict_root", [](BoundSearch& s, std::vector<Action> first, std::vector<Action> second) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             search->restrict_root(std::move(first), std::move(second));
+           }, "first"_a, "second"_a, "Search from a fresh root with these actions alone, of each player; none: all.")
       .def("collect", [](BoundSearch& s, int leaves, std::int64_t simulations) {
              const auto search = s.search.use();
              const MaybeRelease release(search->needs_python());

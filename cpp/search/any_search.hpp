@@ -84,6 +84,11 @@ class AnySearch {
  public:
   virtual ~AnySearch() = default;
 
+  // Searches from a fresh root that has these actions alone, of each player; an empty list: all. Until the root moves on.
+  // What is proven of the root is then proven of the position with these actions alone. Raises InvalidInput for an action
+  // that is not legal.
+  virtual void restrict_root(std::vector<Action> first, std::vector<Action> second) = 0;
+
   // Starts a run of so many simulations on the present root: what is random is drawn anew from `seed`. Unless `full`,
   // the root is searched as any other node, without noise, temperature or forced playouts.
   virtual void begin(std::uint64_t seed, std::int64_t simulations, bool full) = 0;

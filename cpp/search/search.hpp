@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -70,6 +71,7 @@ class Search final : public AnySearch {
     if (graph_.node(root_).status == Status::kReady) write_root_priors();
   }
 
+  void restrict_root(std::vector<Action> first, std::vector<Action> second) override;
   int collect(int leaves, std::int64_t simulations) override;
   void write(const BatchView& batch, int row) override;
   void absorb(const EvaluationView& evaluation, int row) override;
@@ -231,6 +233,9 @@ class Search final : public AnySearch {
   bool claim(Node& node);
   void check_zero_sum(const Rewards& rewards) const;
   void prepare(Worker& worker, Node& node);
+  int outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index);
+  int legal_of(NodeId id, const Cursor& cursor, int player, Action* actions) const;
+  bool restricted(NodeId id, int player) const { return id == root_ && !root_actions_[player].empty(); }
   void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
   void keep_leaf(Worker& worker);
   void keep_collision(Worker& worker);
@@ -283,6 +288,7 @@ class Search final : public AnySearch {
   Cursor root_cursor_;
   NodeId root_ = 0;
   RootPriors root_priors_;
+  std::vector<Action> root_actions_[2];  // of a restricted root, ascending; empty: all
   bool noised_ = false;
   bool full_ = true;          // a full search: with noise, temperature and forced playouts at the root
   std::int64_t wanted_ = 0;   // simulations of this run
@@ -304,5 +310,6 @@ class Search final : public AnySearch {
 #include "search/engine/batches.hpp"
 #include "search/engine/native.hpp"
 #include "search/engine/look.hpp"
+#include "search/engine/restrict.hpp"
 
 #undef RAMIFY_HOT

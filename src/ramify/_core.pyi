@@ -233,6 +233,12 @@ class Search:
 
     def begin(self, seed: int, simulations: int = 0, full: bool = True) -> None: ...
 
+    def restrict_root(self, first: Sequence[int], second: Sequence[int]) -> None:
+        """
+        Search from a fresh root with these actions alone, of each player; none: all.
+        """
+
+
     def collect(self, leaves: int, simulations: int) -> int:
         """Descend until that many leaves await evaluation; returns how many do."""
 

@@ -302,7 +302,7 @@ void Search<D>::prepare(Worker& worker, Node& node) {
   int counts[2] = {1, 1};
   Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
   for (int p = 0; p < 2; ++p) {
-    if (acts(acting, p)) counts[p] = dynamics_.outcomes(worker.cursor, p, lists[p], nullptr);
+    if (acts(acting, p)) counts[p] = outcomes_of(worker, worker.node, worker.cursor, p, lists[p], nullptr);
     if (counts[p] <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
   }
   shape(worker, node, acting, counts);

@@ -18,7 +18,7 @@ void Search<D>::fill_uniform(Node& node) {
 template <class D>
 void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, LogitRow logits, int row) {
   Action* actions = worker.actions.data();
-  int n = dynamics_.legal(leaf.cursor, player, actions);
+  int n = legal_of(leaf.node, leaf.cursor, player, actions);
   if (!softmax(logits, actions, n, worker.priors.data()))
     throw EvaluatorError("row " + std::to_string(row) + ": a logit of a legal action of player " +
                          std::to_string(player) + " is not finite");
@@ -28,7 +28,7 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
     const Action* legal = actions;
     const int legal_count = n;
     actions += num_actions();
-    n = dynamics_.outcomes(leaf.cursor, player, actions, worker.merge.data());
+    n = outcomes_of(worker, leaf.node, leaf.cursor, player, actions, worker.merge.data());
     for (int i = 0; i < legal_count; ++i) {
       const int outcome = worker.merge[static_cast<std::size_t>(legal[i])];
       if (outcome < 0) throw InvalidInput("legal action " + std::to_string(legal[i]) + " has no outcome in outcomes()");

@@ -16,6 +16,7 @@ from ramify.engine.access import Access, OnInterrupt, check_on_interrupt
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.config import SearchConfig
 from ramify.engine.result import Report, SearchResult, played
+from ramify.engine.root_actions import ALL_ACTIONS, PlayerActions, RootActions, representative, root_actions
 from ramify.engine.source import LatentSource, RulesSource, Source
 from ramify.engine.trace import log_run, trace_simulations, wants_trace
 from ramify.games import Game, IllegalAction, State
@@ -136,6 +137,7 @@ class Searcher:
             self._native = NativeEvaluator()
         self._search: _core.Search | None = None
         self._root: State | None = None
+        self._only = ALL_ACTIONS  # actions of the root, per player; empty: all
         self._runs = 0
         self._generation = 0
         self._access = Access()
@@ -147,11 +149,16 @@ class Searcher:
         state: State,
         progress: Progress | None = None,
         *,
+        actions: RootActions = None,
         fast: bool = False,
         on_interrupt: OnInterrupt = "raise",
     ) -> SearchResult:
         """Search ``state`` until a limit of the config is reached or ``stop`` is called.
 
+        ``actions``: consider only these actions at the root, by number or by name; where both players act, a pair of
+        lists, None for all actions of a player. Priors are renormalised among them, and what ``solver=True`` proves is
+        proven of the position with these actions alone. Other actions have no visits and no prior in the result. The
+        graph is reused only by runs with the same actions.
         ``fast``: run ``fast_simulations`` simulations without root noise, root temperature and forced playouts
         (playout-cap randomisation).
         ``progress``: called with the current statistics before every batch (with a native evaluator: about 20 times a
@@ -168,7 +175,7 @@ class Searcher:
                     raise ValueError("run(fast=True) needs the search setting fast_simulations to be set")
                 config = config.replace(simulations=config.fast_simulations)
             state = state.copy()  # the caller's may change during the run, in another thread or in progress
-            search = self._search_from(state)
+            search = self._search_from(state, root_actions(state, actions))
             self._generation += 1
             budget = self._begin(Budget(config), [(search, state)])
             search.begin(self._next_seed(), config.simulations, not fast)
@@ -252,14 +259,14 @@ class Searcher:
             state.apply(*actions)  # raises IllegalAction and leaves everything as it was
             joint = [-1, -1]
             for player, action in zip(root.acting, action_numbers(root, actions), strict=True):
-                representatives, index = root.outcomes(player)  # the graph stores one action per outcome
-                joint[player] = int(representatives[index[action]])
+                joint[player] = representative(root, player, action, self._only[player])
             search.cancel()
+            only, self._only = self._only, ALL_ACTIONS
             self._root, self._searched = None, []  # if Ctrl-C arrives right after the call, the next run starts afresh
             try:
                 search.advance(joint[0], joint[1])
             except ValueError:  # raised for learned models, before anything is changed
-                self._root, self._searched = root, [(search, root)]
+                self._root, self._searched, self._only = root, [(search, root)], only
                 raise
             self._generation += 1
             if state.is_over:
@@ -285,18 +292,22 @@ class Searcher:
     def _forget(self) -> None:
         self._generation += 1
         self._search = self._root = None
+        self._only = ALL_ACTIONS
         self._searched = []
 
-    def _search_from(self, state: State) -> _core.Search:
-        """The search with this root: the current one, or a new one."""
+    def _search_from(self, state: State, only: PlayerActions = ALL_ACTIONS) -> _core.Search:
+        """The search with this root and these actions of it: the current one, or a new one."""
         search, root = self._search, self._root
-        if search is not None and root is not None and future_key(root) == future_key(state):
+        same = self._only == only and root is not None and future_key(root) == future_key(state)
+        if search is not None and same:
             search.cancel()  # leaves in flight after a second Ctrl-C
             return search
         self._forget()  # keeps the attributes consistent whenever Ctrl-C arrives
         search, root = self._source.new_search(state, self.config), state.copy()
+        if only != ALL_ACTIONS:
+            search.restrict_root(*only)
         self._source.begin([root])
-        self._search, self._root = search, root
+        self._search, self._root, self._only = search, root, only
         return search
 
     def _begin(self, budget: Budget, searched: list[tuple[_core.Search, State]]) -> Budget:
@@ -448,13 +459,15 @@ def search(
     simulations: int = 800,
     seed: int = 0,
     *,
+    actions: RootActions = None,
     on_interrupt: OnInterrupt = "raise",
     **settings: Any,
 ) -> SearchResult:
     """Search one position with a new Searcher. ``settings`` are the fields of SearchConfig.
 
+    ``actions``: consider only these actions of the position, see ``Searcher.run``.
     Ctrl-C raises KeyboardInterrupt; with ``on_interrupt="return"`` it ends the search, which returns its result so far.
     """
     check_state(state)
     config = SearchConfig(simulations=simulations, **settings)
-    return Searcher(state.game, evaluator, config, seed=seed).run(state, on_interrupt=on_interrupt)
+    return Searcher(state.game, evaluator, config, seed=seed).run(state, actions=actions, on_interrupt=on_interrupt)
