@@ -49,7 +49,7 @@ constexpr const char* kBusy = "this pool of games is in use by another thread: o
 
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
                                      int places, std::vector<std::int64_t> unfinished, std::int64_t first,
-                                     std::int64_t games, int threads) {
+                                     std::int64_t games, int threads, const BoundCache* cache) {
   const Settings given = to_settings(settings);
   const PlaySettings how = to_play(play);
   Pool::Start start;
@@ -64,6 +64,12 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
     const auto make = search_registry().at(native.name());
     start = [&native, make, given](std::uint64_t state_seed) { return make(*native.initial(state_seed), given); };
   }
+  if (cache)
+    start = [make = std::move(start), shared = cache->cache](std::uint64_t state_seed) {
+      auto search = make(state_seed);
+      search->use_cache(shared);
+      return search;
+    };
   const MaybeRelease release(python);
   auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, std::move(unfinished), first, games, threads);
   return std::make_unique<BoundPool>(BoundPool{{std::move(pool), kBusy}, std::move(game), python});
@@ -75,6 +81,8 @@ nb::dict to_python(const Pool::Counts& c) {
   d["moves"] = c.moves;
   d["lengths"] = c.lengths;
   d["evaluations"] = c.evaluations;
+  d["cache_hits"] = c.cache_hits;
+  d["cache_misses"] = c.cache_misses;
   d["simulations"] = c.simulations;
   d["draws"] = c.draws;
   d["resigned"] = c.resigned;
@@ -123,9 +131,9 @@ void bind_pool(nb::module_& m) {
       .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool.use()->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
   m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,
-        "games"_a, "threads"_a,
+        "games"_a, "threads"_a, "cache"_a.none() = nb::none(),
         nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
-                "unfinished: list[int], first: int, games: int, threads: int) -> Pool"));
+                "unfinished: list[int], first: int, games: int, threads: int, cache: EvaluationCache | None = None) -> Pool"));
 }
 
 }  // namespace ramify

@@ -88,6 +88,8 @@ nb::dict to_python(const SearchStats& s) {
   nb::dict d;
   d["simulations"] = s.simulations;
   d["evaluations"] = s.evaluations;
+  d["cache_hits"] = s.cache_hits;
+  d["cache_misses"] = s.cache_misses;
   d["nodes"] = s.nodes;
   d["transpositions"] = s.transpositions;
   d["short_circuits"] = s.short_circuits;
@@ -247,6 +249,8 @@ void bind_search(nb::module_& m) {
              const PythonSection section(search->needs_python());
              search->restrict_root(std::move(first), std::move(second));
            }, "first"_a, "second"_a, "Search from a fresh root with these actions alone, of each player; none: all.")
+      .def("use_cache", [](BoundSearch& s, const BoundCache& cache) { s.search.use()->use_cache(cache.cache); }, "cache"_a,
+           "Look evaluations up in this cache, and store them there.")
       .def("collect", [](BoundSearch& s, int leaves, std::int64_t simulations) {
              const auto search = s.search.use();
              const MaybeRelease release(search->needs_python());

@@ -34,6 +34,11 @@ nb::object array_of(const std::vector<T>& data, std::vector<std::size_t> shape =
   return nb::cast(to_array(data, shape));
 }
 
+// A cache as Python holds it; searches keep it alive on their own, so that no thread of theirs needs the GIL to let it go.
+struct BoundCache {
+  std::shared_ptr<EvaluationCache> cache;
+};
+
 // Every setting must be there: Python's SearchConfig is the one place with defaults.
 Settings to_settings(const nb::dict& settings);
 // What a game written in Python says of its returns. Raises InvalidInput for a solver where chance decides.

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "games/rules.hpp"
+#include "search/cache.hpp"
 #include "search/node.hpp"
 #include "search/priors.hpp"
 
@@ -41,6 +43,8 @@ struct NativeEvaluator {
 struct SearchStats {
   std::int64_t simulations = 0;     // descents that counted, the root's evaluation included
   std::int64_t evaluations = 0;     // rows given to the evaluator
+  std::int64_t cache_hits = 0;      // leaves evaluated from the cache, without a row
+  std::int64_t cache_misses = 0;    // leaves that were looked up there and got a row; the root is not looked up
   std::int64_t transpositions = 0;  // edges that found their child already there
   std::int64_t short_circuits = 0;  // descents that stopped at a child known better than the edge
   std::int64_t collisions = 0;      // descents cancelled because their leaf was already being evaluated
@@ -88,13 +92,15 @@ class AnySearch {
   // What is proven of the root is then proven of the position with these actions alone. Raises InvalidInput for an action
   // that is not legal.
   virtual void restrict_root(std::vector<Action> first, std::vector<Action> second) = 0;
+  // Evaluations are looked up and stored there from now on. Raises InvalidInput for a latent model, which has no keys.
+  virtual void use_cache(std::shared_ptr<EvaluationCache> cache) = 0;
 
   // Starts a run of so many simulations on the present root: what is random is drawn anew from `seed`. Unless `full`,
   // the root is searched as any other node, without noise, temperature or forced playouts.
   virtual void begin(std::uint64_t seed, std::int64_t simulations, bool full) = 0;
 
   // Descends until `leaves` leaves await evaluation, `simulations` descents were made, or nothing more can be
-  // collected; returns the number of leaves.
+  // collected; returns the number of rows, one per leaf that is not in the cache. If all are, they are absorbed.
   virtual int collect(int leaves, std::int64_t simulations) = 0;
   // Writes the rows of the leaves collected, from row `row` of the batch on.
   virtual void write(const BatchView& batch, int row) = 0;

@@ -143,6 +143,8 @@ void Pool::act(Slot& slot, Joint joint, const Report& found) {
   const SearchStats stats = slot.search->stats();
   slot.counts.evaluations += stats.evaluations;
   slot.counts.simulations += stats.simulations;
+  slot.counts.cache_hits += stats.cache_hits;
+  slot.counts.cache_misses += stats.cache_misses;
   const bool resigned = resigns(slot, found);
   if (!resigned) make_move(slot, joint, slot.full ? kFull : 0, slot.full ? &found : nullptr);
   const bool over = resigned || slot.search->root_acting() == kOver;
@@ -257,6 +259,8 @@ Pool::Counts Pool::counts() const {
     total.lengths += slot.counts.lengths;
     total.evaluations += slot.counts.evaluations;
     total.simulations += slot.counts.simulations;
+    total.cache_hits += slot.counts.cache_hits;
+    total.cache_misses += slot.counts.cache_misses;
     total.draws += slot.counts.draws;
     total.resigned += slot.counts.resigned;
     if (!slot.search) continue;
@@ -264,6 +268,8 @@ Pool::Counts Pool::counts() const {
     const SearchStats stats = slot.search->stats();
     total.evaluations += stats.evaluations;
     total.simulations += stats.simulations;
+    total.cache_hits += stats.cache_hits;
+    total.cache_misses += stats.cache_misses;
     total.bytes += stats.bytes;
   }
   return total;

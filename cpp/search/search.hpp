@@ -72,6 +72,7 @@ class Search final : public AnySearch {
   }
 
   void restrict_root(std::vector<Action> first, std::vector<Action> second) override;
+  void use_cache(std::shared_ptr<EvaluationCache> cache) override;
   int collect(int leaves, std::int64_t simulations) override;
   void write(const BatchView& batch, int row) override;
   void absorb(const EvaluationView& evaluation, int row) override;
@@ -132,6 +133,10 @@ class Search final : public AnySearch {
     Cursor cursor;
     NodeId node;
     std::vector<Step> path;
+    Key key = 0;  // with a cache: its key there, and the generation in which it was looked up
+    std::uint32_t generation = 0;
+    bool cached = false;  // its priors were found there, and these values: it has no row
+    float values[2] = {0.0f, 0.0f};
   };
   // A random game under way: all of it but the position.
   struct RandomGame {
@@ -259,6 +264,10 @@ class Search final : public AnySearch {
   void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
   void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
   void check_values(const float* values, int row) const;
+  static int rows_of(const Worker& worker);
+  void absorb_cached(Worker& worker, const Leaf& leaf);
+  void look_up(Leaf& leaf) const;
+  void remember(Worker& worker, const Leaf& leaf, const float (&values)[2]);
   std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
   void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
   bool evaluate_native(Worker& worker, const NativeRun& run);
@@ -289,6 +298,7 @@ class Search final : public AnySearch {
   NodeId root_ = 0;
   RootPriors root_priors_;
   std::vector<Action> root_actions_[2];  // of a restricted root, ascending; empty: all
+  std::shared_ptr<EvaluationCache> cache_;
   bool noised_ = false;
   bool full_ = true;          // a full search: with noise, temperature and forced playouts at the root
   std::int64_t wanted_ = 0;   // simulations of this run
@@ -308,6 +318,7 @@ class Search final : public AnySearch {
 #include "search/engine/descend.hpp"
 #include "search/engine/expand.hpp"
 #include "search/engine/batches.hpp"
+#include "search/engine/caching.hpp"
 #include "search/engine/native.hpp"
 #include "search/engine/look.hpp"
 #include "search/engine/restrict.hpp"

@@ -228,6 +228,26 @@ def make_game(name: str, params: dict[str, Any]) -> Game: ...
 def game_params(name: str) -> list[tuple[str, Any, str]]:
     """(name, default, meaning) of every parameter."""
 
+class EvaluationCache:
+    """
+    Evaluations by key; ramify.engine.cache keeps it up to date. Thread-safe.
+    """
+
+    def __init__(self, capacity: int) -> None: ...
+
+    def clear(self) -> None:
+        """
+        Forget everything, and what is being evaluated now as soon as it is there.
+        """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def capacity(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
 class Search:
     """One search; ramify.Searcher drives it."""
 
@@ -238,6 +258,8 @@ class Search:
         Search from a fresh root with these actions alone, of each player; none: all.
         """
 
+    def use_cache(self, cache: EvaluationCache) -> None:
+        """Look evaluations up in this cache, and store them there."""
 
     def collect(self, leaves: int, simulations: int) -> int:
         """Descend until that many leaves await evaluation; returns how many do."""
@@ -346,7 +368,7 @@ class Pool:
     @property
     def counts(self) -> dict[str, int]: ...
 
-def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int) -> Pool: ...
+def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, cache: EvaluationCache | None = None) -> Pool: ...
 
 matrix_tie: float = 1e-11
 

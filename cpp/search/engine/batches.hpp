@@ -63,9 +63,14 @@ int Search<D>::collect(int leaves, std::int64_t simulations) {
     });
   }
   cancel_collisions();
-  int total = 0;
-  for (auto& worker : workers_) total += static_cast<int>(worker->num_leaves);
-  return total;
+  int rows = 0;
+  bool any = false;
+  for (auto& worker : workers_) {
+    rows += rows_of(*worker);
+    any = any || worker->num_leaves > 0;
+  }
+  if (any && !rows) absorb({}, 0);
+  return rows;
 }
 
 template <class D>
@@ -80,9 +85,10 @@ template <class D>
 void Search<D>::write(const BatchView& batch, int row) {
   const auto actions = static_cast<std::size_t>(num_actions());
   for (auto& worker : workers_)
-    for (std::size_t i = 0; i < worker->num_leaves; ++i, ++row) {
+    for (std::size_t i = 0; i < worker->num_leaves; ++i) {
       const Leaf& leaf = worker->leaves[i];
-      const auto r = static_cast<std::size_t>(row);
+      if (leaf.cached) continue;
+      const auto r = static_cast<std::size_t>(row++);
       const Acting acting = dynamics_.acting(leaf.cursor);
       for (int p = 0; p < 2; ++p) {
         batch.acting[2 * r + static_cast<std::size_t>(p)] = acts(acting, p);
@@ -117,6 +123,7 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
     values[second] = evaluation.values[r], values[!second] = -evaluation.values[r];
   }
   check_values(values, row);
+  remember(worker, leaf, values);
   if constexpr (D::kLatent)
     if (!leaf.path.empty()) {
       const float* rewards = evaluation.rewards + 2 * r;
@@ -126,15 +133,17 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
       NodeLock lock(parent, threaded());
       graph_.set_reward(worker.index, parent, leaf.path.back().edge, {rewards[0], rewards[1]});
     }
+  ++worker.stats.evaluations;
   finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);
 }
 
 template <class D>
 void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, int row) {
-  for (std::size_t i = 0; i < worker.num_leaves; ++i, ++row) {
+  for (std::size_t i = 0; i < worker.num_leaves; ++i) {
     const Leaf& leaf = worker.leaves[i];
     try {
-      absorb_leaf(worker, leaf, evaluation, row);
+      if (leaf.cached) absorb_cached(worker, leaf);
+      else absorb_leaf(worker, leaf, evaluation, row++);
     } catch (const std::bad_alloc& error) {  // this leaf is lost, what was found is not
       stop_growing(error);
       abandon(leaf.path, leaf.node);
@@ -148,7 +157,7 @@ void Search<D>::absorb(const EvaluationView& evaluation, int row) {
   std::vector<int> first;
   for (auto& worker : workers_) {
     first.push_back(row);
-    row += static_cast<int>(worker->num_leaves);
+    row += rows_of(*worker);
   }
   try {
     in_all_threads([&](Worker& worker) {

@@ -338,6 +338,7 @@ void Search<D>::keep_leaf(Worker& worker) {
     leaf.cursor = worker.cursor;
     leaf.node = worker.node;
     leaf.path = worker.path;
+    look_up(leaf);
   } catch (...) {  // the copy of a game written in Python may raise
     abandon(worker.path, worker.node);
     throw;

@@ -111,7 +111,6 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
     write_root_priors();
   }
   store(node.status, Status::kReady);
-  ++worker.stats.evaluations;
   if (settings_.solver && settings_.graph && is_proven(graph_.proof(node))) worker.solved.push_back(id);
   back_up(worker, path);
 }

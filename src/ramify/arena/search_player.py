@@ -12,11 +12,12 @@ from pydantic import Field, field_validator, model_validator
 from ramify.arena.network_files import network_file, network_identity, open_evaluator
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig, c_puct_of
 from ramify.engine.policies import Method
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.searcher import Searcher
-from ramify.evaluators import Rollout, Uniform
+from ramify.evaluators import Cached, Rollout, Uniform
 from ramify.evaluators.pending import NETWORK_C_PUCT
 from ramify.games import Game
 
@@ -101,7 +102,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         if self.network is None:
             return self._native()
         exact = self.exact and self.max_seconds is None
-        return open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
+        return open_evaluator(game, self.network, device=self.device, exact=exact)
 
     def _native(self) -> NativeEvaluator:
         return Uniform() if self.evaluator == "uniform" else Rollout(int(self.evaluator.partition(":")[2] or 1))
@@ -115,7 +116,9 @@ class SearchPlayer:
         self.search = config.search_config()
         # Time limits are per search: searches that run together would share the time.
         self._alone = isinstance(evaluator, NativeEvaluator) or config.max_seconds is not None
-        Searcher(game, evaluator, self.search)  # raises errors in the settings now rather than at the first turn
+        cached = config.cache and not isinstance(evaluator, NativeEvaluator)
+        self.cache = EvaluationCache(evaluator, config.cache) if cached else None  # for all turns of all games
+        self._searcher(0)  # raises errors in the settings now rather than at the first turn
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
         return [choice.action for choice in self.consider(turns)]
@@ -127,9 +130,11 @@ class SearchPlayer:
 
     def _search(self, turns: Sequence[Turn]) -> list[SearchResult]:
         if self._alone:
-            return [Searcher(self.game, self.evaluator, self.search, seed=turn.seed).run(turn.state) for turn in turns]
-        searcher = Searcher(self.game, self.evaluator, self.search)
-        return searcher.run_many([turn.state for turn in turns], [turn.seed for turn in turns])
+            return [self._searcher(turn.seed).run(turn.state) for turn in turns]
+        return self._searcher(0).run_many([turn.state for turn in turns], [turn.seed for turn in turns])
+
+    def _searcher(self, seed: int) -> Searcher:
+        return Searcher(self.game, self.evaluator, self.search, seed=seed, cache=self.cache)
 
     def _choice(self, turn: Turn, result: SearchResult) -> Choice:
         warm = turn.ply < self.config.temperature_moves
@@ -138,7 +143,7 @@ class SearchPlayer:
         return Choice(action_by(turn.player, chosen), float(result.value[turn.player]))
 
     def close(self) -> None:
-        self.evaluator = None
+        self.evaluator = self.cache = None
 
 
 @register_player
@@ -154,8 +159,8 @@ class NetworkPlayerConfig(NetworkUser):
     )
 
     def open(self, game: Game) -> NetworkPlayer:
-        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=self.exact)
-        return NetworkPlayer(game, evaluator, self)
+        evaluator = open_evaluator(game, self.network, device=self.device, exact=self.exact)
+        return NetworkPlayer(game, Cached(evaluator, self.cache) if self.cache else evaluator, self)
 
 
 class NetworkPlayer:

@@ -170,6 +170,15 @@ class SearchConfig(Settings):
     batch: int = Field(
         1, ge=1, le=65536, description="Maximum number of leaves of one search that are evaluated together."
     )
+    cache: int = Field(
+        0,
+        ge=0,
+        le=2**24,
+        description=(
+            "Maximum number of evaluations kept by position, for all runs of a searcher or all games of self-play; "
+            "0: none. Changes no result. Evaluators of the core and latent models do without."
+        ),
+    )
     max_in_flight: float = Field(
         0.25, gt=0, le=1, description="Maximum number of leaves in flight, as a fraction of the root's visits."
     )
@@ -189,7 +198,7 @@ class SearchConfig(Settings):
                     raise ValueError(f"selection='gumbel' adds its own noise at the root: {name} must be {neutral}")
         return self
 
-    @field_validator("simulations", "batch", "threads", "max_nodes", "max_evaluations", mode="before")
+    @field_validator("simulations", "batch", "threads", "max_nodes", "max_evaluations", "cache", mode="before")
     @classmethod
     def _whole(cls, value: Any) -> Any:
         if isinstance(value, bool):

@@ -14,6 +14,7 @@ from ramify import _core
 from ramify.base.seeds import checked_seed
 from ramify.engine.access import Access, OnInterrupt, check_on_interrupt
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.engine.result import Report, SearchResult, played
 from ramify.engine.root_actions import ALL_ACTIONS, PlayerActions, RootActions, representative, root_actions
@@ -67,8 +68,10 @@ class Budget:
         return time.perf_counter() - self.start if self._seconds is None else self._seconds
 
 
-def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None) -> Source:
-    """The source of evaluations for a game with an evaluator, or for a latent model."""
+def make_source(
+    game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None, cache: EvaluationCache | int = 0
+) -> Source:
+    """The source of evaluations for a game with an evaluator, or for a latent model; ``cache``: one, or its size."""
     if hasattr(game, "recurrent"):
         if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
             raise TypeError("a latent model evaluates its own states: give Searcher no evaluator with it")
@@ -79,7 +82,11 @@ def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator
         return RulesSource(game, None)
     if not hasattr(evaluator, "evaluate"):
         raise TypeError(f"evaluator must have a method evaluate(batch); {type(evaluator).__name__} has none")
-    return RulesSource(game, evaluator)
+    if isinstance(cache, int):
+        return RulesSource(game, evaluator, EvaluationCache(evaluator, cache) if cache else None)
+    if cache.evaluator is not evaluator:
+        raise ValueError("cache must be a cache of this searcher's evaluator: the evaluations of others differ")
+    return RulesSource(game, evaluator, cache)
 
 
 def check_state(state: object) -> None:
@@ -114,6 +121,7 @@ class Searcher:
 
     ``run(state)`` continues with the current graph if ``state`` is its root (after ``advance``, or in a second run on
     the same state) and starts a new one otherwise. ``simulations`` counts new simulations, whatever the graph contains.
+    ``cache``: evaluations shared with other searchers; by default the searcher has its own if the config says so.
 
     A searcher may be used by one thread at a time: while a run is in progress, every method except ``stop``,
     ``snapshot`` and ``snapshots`` raises a RuntimeError.
@@ -126,12 +134,13 @@ class Searcher:
         config: SearchConfig | None = None,
         *,
         seed: int = 0,
+        cache: EvaluationCache | None = None,
     ) -> None:
         self.game = game
         self.evaluator = evaluator
         self.config = (config if config is not None else SearchConfig()).for_evaluator(evaluator)
         self.seed = checked_seed(seed)
-        self._source = make_source(game, evaluator)
+        self._source = make_source(game, evaluator, self.config.cache if cache is None else cache)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
         if evaluator is None and isinstance(self._source, RulesSource):
             self._native = NativeEvaluator()
@@ -381,6 +390,7 @@ class Searcher:
 
     def _batch(self, search: _core.Search, left: int) -> None:
         with self._access.batch:
+            self._source.follow_weights()
             rows = search.collect(self.config.batch, left)
             if rows:
                 search.write(self._source.arrays(max(rows, self.config.batch)), 0)
@@ -399,6 +409,7 @@ class Searcher:
                 self._native_round(group, searches, left, budget)
                 continue
             with self._access.batch:
+                self._source.follow_weights()
                 arrays = self._source.arrays(self.config.batch * len(searches))
                 rows = group.gather(searches, self.config.batch, left, arrays)
                 if any(rows):

@@ -21,6 +21,7 @@ from ramify.engine.batch import (
     per_player,
     split,
 )
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.games import Game, State
 
@@ -38,6 +39,10 @@ class Source(Protocol):
         """Prepare for new searches from these root states."""
         ...
 
+    def follow_weights(self) -> None:
+        """Forget evaluations by earlier weights; called before leaves are collected."""
+        ...
+
     def arrays(self, rows: int) -> Arrays:
         """Arrays with at least this many rows."""
         ...
@@ -50,9 +55,10 @@ class Source(Protocol):
 class RulesSource:
     """Rows are positions, evaluated by an evaluator."""
 
-    def __init__(self, game: Game, evaluator: Evaluator | None) -> None:
+    def __init__(self, game: Game, evaluator: Evaluator | None, cache: EvaluationCache | None = None) -> None:
         self.game = game
         self.evaluator = evaluator  # None: the core answers itself
+        self.cache = cache
         self.num_actions = game.num_actions
         self.name = game.name
         self._arrays: Arrays = {}
@@ -61,11 +67,19 @@ class RulesSource:
     def new_search(self, state: State, config: SearchConfig) -> _core.Search:
         settings = config.model_dump()
         if isinstance(state, _core.State):
-            return _core.make_search(state.copy(), settings)
-        return _core.make_python_search(state.copy(), settings)
+            search = _core.make_search(state.copy(), settings)
+        else:
+            search = _core.make_python_search(state.copy(), settings)
+        if self.cache is not None:
+            search.use_cache(self.cache.core)
+        return search
 
     def begin(self, states: Sequence[State]) -> None:
         pass  # positions speak for themselves
+
+    def follow_weights(self) -> None:
+        if self.cache is not None:
+            self.cache.follow()
 
     def arrays(self, rows: int) -> Arrays:
         if rows > self._rows:
@@ -77,6 +91,7 @@ class RulesSource:
         assert self.evaluator is not None
         batch = first_rows(self._arrays, sum(rows))
         answer = self.evaluator.evaluate(batch)
+        self.follow_weights()
         try:
             logits, values = answer.logits, answer.values
         except AttributeError:
@@ -112,6 +127,9 @@ class LatentSource:
     def begin(self, states: Sequence[State]) -> None:
         self._roots = list(states)
         self._latents = [[] for _ in states]
+
+    def follow_weights(self) -> None:
+        pass  # latent states have no keys: nothing is kept
 
     def arrays(self, rows: int) -> Arrays:
         if rows > self._rows:

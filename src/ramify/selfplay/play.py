@@ -22,6 +22,7 @@ from ramify.engine.batch import (
     new_arrays,
     split,
 )
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.engine.result import SearchResult, action_by
 from ramify.evaluators.outputs import exchanged
@@ -99,6 +100,7 @@ class SelfPlay:
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
+        self.cache = EvaluationCache(self.evaluator, self.search.cache) if self.search.cache and rollouts < 0 else None
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
@@ -109,6 +111,7 @@ class SelfPlay:
             first,
             -1 if games is None else games,
             threads,
+            None if self.cache is None else self.cache.core,
         )
         self._alone = _core.Exclusive(BUSY)
         self._stopping = False
@@ -131,7 +134,10 @@ class SelfPlay:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Counts of games, moves, evaluations, simulations, draws, resigned and active games, and bytes of graphs."""
+        """Counts of games, moves, evaluations, simulations, draws, resigned and active games, and bytes of graphs.
+
+        ``cache_hits`` and ``cache_misses`` count the leaves that were found in the cache, and those that were not.
+        """
         return self._pool.counts
 
     def spent(self) -> dict[str, float]:
@@ -206,6 +212,8 @@ class SelfPlay:
     def _gather_rows(self, half: int) -> int:
         if self._stopping:
             self._pool.stop()
+        if self.cache is not None:
+            self.cache.follow()
         rows = self._pool.gather(half, self._arrays[half])
         while self._acts_in_python and (questions := self._pool.questions()):
             for place, number, move, temperature in questions:
@@ -246,6 +254,8 @@ class SelfPlay:
         self.batches += 1
         self.evaluated += len(values)
         start = time.perf_counter()
+        if self.cache is not None:
+            self.cache.follow()
         self._pool.absorb(half, logits, values)
         self.absorbed += time.perf_counter() - start
 
