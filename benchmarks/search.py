@@ -248,9 +248,9 @@ def pool_rows() -> list[dict[str, Any]]:
             one.begin(0)
         leaves = 0
         for _ in range(POOL_ROUNDS):
-            rows = group.gather(searches, 1, [1] * POOL, batch)
-            group.absorb(searches, rows, logits, values)
-            leaves += sum(rows)
+            rows = group.gather(searches, 0, 1, [1] * POOL, batch)
+            rows.absorb(logits, values)
+            leaves += len(rows)
         return leaves, searches
 
     label = f"Hex 11x11, {POOL} games together, 2 threads"

@@ -123,12 +123,12 @@ def drive(search: Any, state: rf.State, evaluator: Any) -> None:
     if evaluator is None:
         assert search.run_native(2, 0, 60, math.inf) == 60
         return
+    group = _core.Group(1)
     arrays = new_arrays(1, state.game.observation_shape, state.game.num_actions)
     while search.stats["simulations"] < 60:
-        if search.collect(1, 1):
-            search.write(arrays, 0)
+        if batch := group.gather([search], 0, 1, [1], arrays):
             answer = evaluator.evaluate(first_rows(arrays, 1))
-            search.absorb(answer.logits, answer.values, 0)
+            batch.absorb(answer.logits, answer.values)
 
 
 # ---------- more simulations than are ever made ----------

@@ -49,7 +49,7 @@ constexpr const char* kBusy = "this pool of games is in use by another thread: o
 
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
                                      int places, std::vector<std::int64_t> unfinished, std::int64_t first,
-                                     std::int64_t games, int threads, const BoundCache* cache) {
+                                     std::int64_t games, int threads, int shares, const BoundCache* cache) {
   const Settings given = to_settings(settings);
   const PlaySettings how = to_play(play);
   Pool::Start start;
@@ -71,8 +71,27 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
       return search;
     };
   const MaybeRelease release(python);
-  auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, std::move(unfinished), first, games, threads);
+  auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, std::move(unfinished), first, games, threads,
+                                     shares);
   return std::make_unique<BoundPool>(BoundPool{{std::move(pool), kBusy}, std::move(game), python});
+}
+
+BoundBatch gather(nb::handle_t<BoundPool> self, int share, const nb::dict& arrays) {
+  auto& bound = nb::cast<BoundPool&>(self);
+  const BatchView view = to_view(arrays);
+  const auto pool = bound.pool.use();
+  if (share < 0 || share >= pool->shares()) throw nb::value_error("the pool has no such share");
+  int rows = 0;
+  {
+    const MaybeRelease release(bound.python);
+    rows = pool->gather(share, view);
+  }
+  const auto absorb = [&bound, share](const EvaluationView& evaluation) {
+    const auto lease = bound.pool.use();
+    const MaybeRelease release(bound.python);
+    lease->absorb(share, evaluation);
+  };
+  return {rows, rows, {rows}, absorb, nb::borrow(self)};
 }
 
 nb::dict to_python(const Pool::Counts& c) {
@@ -95,20 +114,9 @@ nb::dict to_python(const Pool::Counts& c) {
 
 void bind_pool(nb::module_& m) {
   nb::class_<BoundPool>(m, "Pool", "Many games at once; ramify.selfplay drives it.")
-      .def("gather", [](BoundPool& p, int half, const nb::dict& batch) {
-             const BatchView view = to_view(batch);
-             const auto pool = p.pool.use();
-             const MaybeRelease release(p.python);
-             return pool->gather(half, view);
-           }, "half"_a, "batch"_a, nb::sig("def gather(self, half: int, batch: dict[str, Any]) -> int"),
-           "Play on in one half until every game awaits an evaluation; write the rows and say how many.")
-      .def("absorb", [](BoundPool& p, int half, const nb::object& logits, Rows<const float> values) {
-             const EvaluationView view = to_view(logits, values);
-             const auto pool = p.pool.use();
-             const MaybeRelease release(p.python);
-             pool->absorb(half, view);
-           }, "half"_a, "logits"_a, "values"_a,
-           nb::sig("def absorb(self, half: int, logits: NDArray[Any], values: NDArray[Any]) -> None"))
+      .def("gather", &gather, "share"_a, "arrays"_a,
+           nb::sig("def gather(self, share: int, arrays: dict[str, Any]) -> LeafBatch"),
+           "Play on in one share of the games until each of them awaits an evaluation, and write the rows.")
       .def("cancel", [](BoundPool& p) { p.pool.use()->cancel(); })
       .def("take_finished", [](BoundPool& p) {
              nb::list records;
@@ -131,9 +139,10 @@ void bind_pool(nb::module_& m) {
       .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool.use()->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
   m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,
-        "games"_a, "threads"_a, "cache"_a.none() = nb::none(),
+        "games"_a, "threads"_a, "shares"_a = 2, "cache"_a.none() = nb::none(),
         nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
-                "unfinished: list[int], first: int, games: int, threads: int, cache: EvaluationCache | None = None) -> Pool"));
+                "unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, "
+                "cache: EvaluationCache | None = None) -> Pool"));
 }
 
 }  // namespace ramify

@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <numeric>
+#include <limits>
+#include <span>
+#include <utility>
 
 #include "base/error.hpp"
-#include "base/thread_pool.hpp"
 #include "bind/convert.hpp"
 #include "bind/exclusive.hpp"
 #include "bind/modules.hpp"
@@ -20,6 +21,7 @@
 #include "bind/register.hpp"
 #include "bind/search.hpp"
 #include "search/dynamics.hpp"
+#include "search/group.hpp"
 #include "search/priors.hpp"
 #include "search/search.hpp"
 
@@ -106,12 +108,14 @@ nb::dict to_python(const SearchStats& s) {
   return d;
 }
 
-void absorb(BoundSearch& self, const nb::object& logits, Rows<const float> values, int row,
-            std::optional<Rows<const float>> rewards) {
+void absorb(BoundBatch& batch, const nb::object& logits, const Rows<const float>& values,
+            const std::optional<Rows<const float>>& rewards) {
+  if (!batch.absorb) throw nb::value_error("this batch was absorbed before");
   const EvaluationView view = to_view(logits, values, rewards);
-  const auto search = self.search.use();
-  const MaybeRelease release(search->needs_python());
-  search->absorb(view, row);
+  if (values.ndim() < 1 || values.shape(0) < static_cast<std::size_t>(batch.rows))
+    throw EvaluatorError("a batch of " + std::to_string(batch.rows) + " rows needs as many values");
+  const auto work = std::exchange(batch.absorb, nullptr);
+  work(view);
 }
 
 std::unique_ptr<BoundSearch> make_native(nb::object state, const nb::dict& settings) {
@@ -141,10 +145,7 @@ std::unique_ptr<BoundSearch> make_latent(int num_actions, const std::string& ord
 }
 
 std::int64_t simulations_left(const BoundSearch& bound, std::int64_t simulations, std::optional<std::int64_t> evaluations) {
-  const auto search = bound.search.use();
-  std::int64_t left = search->proven() ? 0 : simulations - search->simulations();
-  if (left > 0 && evaluations) left = std::min(left, *evaluations - search->stats().evaluations);
-  return std::max<std::int64_t>(left, 0);
+  return bound.search.use()->left(simulations, evaluations.value_or(std::numeric_limits<std::int64_t>::max()));
 }
 
 // Searches of a list, each for this call alone, and kept alive whatever becomes of the list meanwhile.
@@ -167,35 +168,54 @@ class Leased {
   bool python_ = false;
 };
 
-// One collect (or absorb) over many searches, shared among the threads of a pool.
-class Group {
+// The threads of a group; but if a search calls Python, only the calling one, to which the GIL belongs.
+class Threads {
  public:
-  explicit Group(int threads) : threads_(std::make_unique<ThreadPool>(threads), kGroupBusy) {}
-
-  // Rows collected by each search; afterwards all rows are written, search after search.
-  std::vector<int> gather(const nb::list& searches, int leaves, const std::vector<std::int64_t>& simulations,
-                          const nb::dict& batch) {
-    const auto threads = threads_.use();
-    const Leased list(searches);
-    const BatchView view = to_view(batch);
-    std::vector<int> rows(list.size());
-    const MaybeRelease release(list.python());
-    share(*threads, list, [&](std::size_t i) {
-      rows[i] = simulations[i] > 0 ? list[i].collect(leaves, simulations[i]) : 0;
-    });
-    const std::vector<int> first = first_rows(rows);
-    share(*threads, list, [&](std::size_t i) { if (rows[i]) list[i].write(view, first[i]); });
-    return rows;
+  Threads(Group& group, const Leased& list) : group_(&group) {
+    if (list.python()) group_ = &alone_.emplace(1);
   }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  Group* operator->() const { return group_; }
 
-  void absorb(const nb::list& searches, const std::vector<int>& rows, const nb::object& logits,
-              Rows<const float> values, std::optional<Rows<const float>> rewards) {
-    const auto threads = threads_.use();
+ private:
+  std::optional<Group> alone_;
+  Group* group_;
+};
+
+// Many searches, or one, as Python drives them.
+class BoundGroup {
+ public:
+  explicit BoundGroup(int threads) : group_(std::make_unique<Group>(threads), kGroupBusy) {}
+
+  // The next batch of every search, with this number, in one batch.
+  static BoundBatch gather(nb::handle_t<BoundGroup> self, nb::list searches, int number, int leaves,
+                           const std::vector<std::int64_t>& simulations, const nb::dict& arrays) {
+    auto& bound = nb::cast<BoundGroup&>(self);
+    const auto group = bound.group_.use();
     const Leased list(searches);
-    const EvaluationView view = to_view(logits, values, rewards);
-    const std::vector<int> first = first_rows(rows);
-    const MaybeRelease release(list.python());
-    share(*threads, list, [&](std::size_t i) { if (rows[i]) list[i].absorb(view, first[i]); });
+    const BatchView view = to_view(arrays);
+    if (simulations.size() != list.size()) throw nb::value_error("simulations must have one number per search");
+    std::vector<Part> parts(list.size());
+    int rows = 0;
+    {
+      const MaybeRelease release(list.python());
+      const Threads threads(*group, list);
+      threads->share(list.size(), 1, [&](std::size_t i) {
+        const int found = simulations[i] > 0 ? list[i].collect(number, leaves, simulations[i]) : 0;
+        parts[i] = {&list[i], number, found, found ? list[i].rows(number) : 0, 0};
+      });
+      rows = threads->write(parts, view);
+    }
+    std::vector<int> counts;
+    int found = 0;
+    for (const Part& part : parts) {
+      counts.push_back(part.rows);
+      found += part.leaves;
+    }
+    const auto owner = nb::make_tuple(self, nb::list(searches));
+    return {found, rows, std::move(counts), [owner, parts = std::move(parts)](const EvaluationView& evaluation) { absorb(owner, parts, evaluation); },
+            owner};
   }
 
   // As Search.run_native for each; `seconds` is for all of them together, so the last may go without, unless it is late
@@ -203,12 +223,13 @@ class Group {
   std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
                           const std::vector<std::int64_t>& simulations, double seconds) {
     using Clock = std::chrono::steady_clock;
-    const auto threads = threads_.use();
+    const auto group = group_.use();
     const Leased list(searches);
     const MaybeRelease release(list.python());
     const auto deadline = Clock::now() + std::chrono::duration<double>(std::min(seconds, 1e9));
     std::atomic<std::int64_t> done{0};
-    share(*threads, list, [&](std::size_t i) {
+    const Threads threads(*group, list);
+    threads->share(list.size(), 1, [&](std::size_t i) {
       const std::chrono::duration<double> left = deadline - Clock::now();
       if (simulations[i] > 0 && (left.count() > 0.0 || seconds <= 0.0))
         done += list[i].run_native({rollouts, seed}, simulations[i], seconds <= 0.0 ? 0.0 : left.count());
@@ -217,24 +238,14 @@ class Group {
   }
 
  private:
-  static std::vector<int> first_rows(const std::vector<int>& rows) {
-    std::vector<int> first(rows.size());
-    std::exclusive_scan(rows.begin(), rows.end(), first.begin(), 0);
-    return first;
-  }
-  template <class Work>
-  static void share(ThreadPool& threads, const Leased& list, Work work) {
-    if (list.python()) {  // the GIL belongs to this thread alone
-      for (std::size_t i = 0; i < list.size(); ++i) work(i);
-      return;
-    }
-    std::atomic<std::size_t> next{0};
-    threads.run([&](int) {
-      for (std::size_t i; (i = next.fetch_add(1)) < list.size();) work(i);
-    });
+  static void absorb(const nb::tuple& owner, std::span<const Part> parts, const EvaluationView& evaluation) {
+    const auto group = nb::cast<BoundGroup&>(owner[0]).group_.use();
+    const Leased list(nb::cast<nb::list>(owner[1]));
+    const MaybeRelease release(list.python());
+    Threads(*group, list)->absorb(parts, evaluation);
   }
 
-  Guarded<ThreadPool> threads_;
+  Guarded<Group> group_;
 };
 
 }  // namespace
@@ -251,21 +262,8 @@ void bind_search(nb::module_& m) {
            }, "first"_a, "second"_a, "Search from a fresh root with these actions alone, of each player; none: all.")
       .def("use_cache", [](BoundSearch& s, const BoundCache& cache) { s.search.use()->use_cache(cache.cache); }, "cache"_a,
            "Look evaluations up in this cache, and store them there.")
-      .def("collect", [](BoundSearch& s, int leaves, std::int64_t simulations) {
-             const auto search = s.search.use();
-             const MaybeRelease release(search->needs_python());
-             return search->collect(leaves, simulations);
-           }, "leaves"_a, "simulations"_a, "Descend until that many leaves await evaluation; returns how many do.")
-      .def("write", [](BoundSearch& s, const nb::dict& batch, int row) {
-             const BatchView view = to_view(batch);
-             const auto search = s.search.use();
-             const MaybeRelease release(search->needs_python());
-             search->write(view, row);
-           }, "batch"_a, "row"_a, nb::sig("def write(self, batch: dict[str, Any], row: int) -> None"))
-      .def("absorb", &absorb, "logits"_a, "values"_a, "row"_a, "rewards"_a = nb::none(),
-           nb::sig("def absorb(self, logits: NDArray[Any], values: NDArray[Any], row: int, "
-                   "rewards: NDArray[Any] | None = None) -> None"))
-      .def("cancel", [](BoundSearch& s) { s.search.use()->cancel(); })
+      .def("cancel", [](BoundSearch& s) { s.search.use()->cancel(); },
+           "Cancel all leaves in flight, as if they had never been selected.")
       .def("run_native", [](BoundSearch& s, int rollouts, std::uint64_t seed, std::int64_t simulations, double seconds) {
              const auto search = s.search.use();
              const MaybeRelease release(search->needs_python());
@@ -299,22 +297,31 @@ void bind_search(nb::module_& m) {
                    nb::sig("def stats(self) -> dict[str, Any]"))
       .def_prop_ro("proven", [](const BoundSearch& s) { return s.search.use()->proven(); })
       .def("left", &simulations_left, "simulations"_a, "evaluations"_a = nb::none(),
-           "Simulations that it may still make, of so many and of so many evaluations; 0 once proven.")
+           "Simulations that may still be started within these limits, not counting those in flight; 0 once proven.")
       .def("second_moments", [](const BoundSearch& s) { return array_of(s.search.use()->second_moments()); },
            "Means of the squares of what came of each of the root's edges, [2 * n0 * n1]; nan where unvisited.",
            nb::sig("def second_moments(self) -> NDArray[Any]"))
       .def_prop_ro("root_key", [](const BoundSearch& s) { return s.search.use()->root_key(); })
       .def_prop_ro("needs_python", [](const BoundSearch& s) { return s.search.use()->needs_python(); });
 
-  nb::class_<Group>(m, "Group", "Threads that work on many searches at once.")
+  nb::class_<BoundBatch>(m, "LeafBatch", "Leaves in flight: rows written, evaluations not given back yet.")
+      .def("__len__", [](const BoundBatch& b) { return b.rows; })
+      .def("__bool__", [](const BoundBatch& b) { return b.leaves > 0; },
+           "Whether there are any leaves; all of them may be in the cache, so that there are no rows.")
+      .def_ro("counts", &BoundBatch::counts, "Rows of every search, in order.", nb::sig("def counts(self) -> list[int]"))
+      .def("absorb", &absorb, "logits"_a, "values"_a, "rewards"_a = nb::none(),
+           nb::sig("def absorb(self, logits: NDArray[Any], values: NDArray[Any], "
+                   "rewards: NDArray[Any] | None = None) -> None"),
+           "Expand the leaves and back up their values. Batches may be absorbed in any order.");
+
+  nb::class_<BoundGroup>(m, "Group", "Threads that drive one search or many.")
       .def(nb::init<int>(), "threads"_a)
-      .def("gather", &Group::gather, "searches"_a, "leaves"_a, "simulations"_a, "batch"_a,
-           nb::sig("def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], "
-                   "batch: dict[str, Any]) -> list[int]"))
-      .def("absorb", &Group::absorb, "searches"_a, "rows"_a, "logits"_a, "values"_a, "rewards"_a = nb::none(),
-           nb::sig("def absorb(self, searches: list[Search], rows: Sequence[int], logits: NDArray[Any], "
-                   "values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None"))
-      .def("run_native", &Group::run_native, "searches"_a, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a,
+      .def("gather", &BoundGroup::gather, "searches"_a, "number"_a, "leaves"_a, "simulations"_a, "arrays"_a,
+           nb::sig("def gather(self, searches: list[Search], number: int, leaves: int, simulations: Sequence[int], "
+                   "arrays: dict[str, Any]) -> LeafBatch"),
+           "Collect up to ``leaves`` leaves of every search and write them to the arrays, search after search. ``number`` "
+           "(0, 1, ...) tells the batches apart that are in flight at once.")
+      .def("run_native", &BoundGroup::run_native, "searches"_a, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a,
            nb::sig("def run_native(self, searches: list[Search], rollouts: int, seed: int, "
                    "simulations: Sequence[int], seconds: float) -> int"));
 

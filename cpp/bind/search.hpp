@@ -6,6 +6,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -48,6 +49,14 @@ BatchView to_view(const nb::dict& batch);
 // the caller's arrays.
 EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
                        const std::optional<Rows<const float>>& rewards = std::nullopt);
+// A batch of leaves as Python holds it, until their evaluation is given back.
+struct BoundBatch {
+  int leaves = 0;
+  int rows = 0;  // of the leaves that are not in the cache
+  std::vector<int> counts;  // rows of every search
+  std::function<void(const EvaluationView&)> absorb;  // empty once it was called
+  nb::object owner;                                   // what the leaves belong to
+};
 nb::dict to_python(const Report& report);
 std::unique_ptr<AnySearch> make_python_search(const nb::object& state, Settings settings);
 

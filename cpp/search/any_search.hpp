@@ -100,14 +100,22 @@ class AnySearch {
   virtual void begin(std::uint64_t seed, std::int64_t simulations, bool full) = 0;
 
   // Descends until `leaves` leaves await evaluation, `simulations` descents were made, or nothing more can be
-  // collected; returns the number of rows, one per leaf that is not in the cache. If all are, they are absorbed.
-  virtual int collect(int leaves, std::int64_t simulations) = 0;
-  // Writes the rows of the leaves collected, from row `row` of the batch on.
-  virtual void write(const BatchView& batch, int row) = 0;
-  // Expands and backs up the leaves collected. Raises EvaluatorError, with everything cancelled, on a bad row.
-  virtual void absorb(const EvaluationView& evaluation, int row) = 0;
-  // Gives the leaves collected back as if they had never been chosen.
+  // collected; returns the number of leaves. Leaves belong to the batch with this number (from 0, densely), which must
+  // be empty; several batches may be in flight and are absorbed in any order. Raises what a game raises, with
+  // everything cancelled.
+  virtual int collect(int batch, int leaves, std::int64_t simulations) = 0;
+  // Leaves of a batch that need a row: all but those whose evaluation was found in the cache. A batch without any is
+  // absorbed with no evaluation.
+  virtual int rows(int batch) const = 0;
+  // Writes the rows of a batch, from row `row` of the view on.
+  virtual void write(int batch, const BatchView& view, int row) = 0;
+  // Expands and backs up the leaves of a batch. Raises EvaluatorError, with everything cancelled, on a bad row.
+  virtual void absorb(int batch, const EvaluationView& evaluation, int row) = 0;
+  // Gives all leaves in flight back as if they had never been chosen.
   virtual void cancel() = 0;
+  virtual int in_flight() const = 0;  // leaves, of all batches
+  // Simulations that may still be started, of so many simulations and so many evaluations in all; 0 once proven.
+  std::int64_t left(std::int64_t most_simulations, std::int64_t most_evaluations) const;
 
   // Runs with an evaluator of the core until `simulations` more are done or `seconds` have passed; returns how many.
   // Random games that are not over by then go on with the next call, unless they are cancelled. With no seconds left and

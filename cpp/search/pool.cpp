@@ -10,7 +10,7 @@
 namespace ramify {
 
 Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::vector<std::int64_t> unfinished,
-           std::int64_t first, std::int64_t games, int threads)
+           std::int64_t first, std::int64_t games, int threads, int shares)
     : start_(std::move(start)),
       play_(play),
       seed_(seed),
@@ -18,7 +18,9 @@ Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places
       unfinished_(std::move(unfinished)),
       first_(first),
       games_(games < 0 ? std::numeric_limits<std::int64_t>::max() : games),
-      threads_(threads) {
+      parts_(static_cast<std::size_t>(shares)),
+      group_(threads) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].resize(first_slot(i + 1) - first_slot(i));
   for (Slot& slot : slots_) new_game(slot);
 }
 
@@ -155,22 +157,23 @@ void Pool::act(Slot& slot, Joint joint, const Report& found) {
   begin_search(slot);
 }
 
-// Plays on until leaves await their evaluation, a question its answer, or nobody plays here any more.
-void Pool::advance(Slot& slot) {
-  slot.rows = 0;
+// Plays on until leaves await their evaluation, a question its answer, or nobody plays here any more; returns the
+// number of rows.
+int Pool::advance(Slot& slot) {
   const bool native = play_.rollouts >= 0;
   while (slot.search && !slot.asked) {
-    const std::int64_t left = slot.search->proven() ? 0 : slot.wanted - slot.search->simulations();
+    const std::int64_t left = slot.search->left(slot.wanted, std::numeric_limits<std::int64_t>::max());
     if (left > 0 && !native) {
-      slot.rows = slot.search->collect(play_.leaves, left);
-      if (slot.rows) return;
+      if (!slot.search->collect(0, play_.leaves, left)) continue;
+      if (const int rows = slot.search->rows(0)) return rows;
+      slot.search->absorb(0, {}, 0);  // all of them are in the cache
       continue;
     }
     if (left > 0) {
       constexpr double kSlice = 0.05;  // seconds for all games together, after which the caller may look for Ctrl-C
       const std::int64_t made =
           slot.search->run_native({play_.rollouts, seed_}, left, kSlice / static_cast<double>(slots_.size()));
-      if (made < left && !slot.search->proven()) return;
+      if (made < left && !slot.search->proven()) return 0;
     }
     if (play_.ask) {
       slot.asked = true;
@@ -178,54 +181,39 @@ void Pool::advance(Slot& slot) {
       const Report found = slot.search->report({});
       act(slot, choose(slot, found), found);
     }
-    if (native) return;  // one move at a time: a gather must end
+    if (native) return 0;  // one move at a time: a gather must end
   }
+  return 0;
 }
 
-template <class Work>
-void Pool::share(int half, Work work) {
-  const auto [begin, end] = range(half);
-  std::atomic<std::size_t> next{begin};
-  constexpr std::size_t kShare = 8;  // neighbours, so that threads seldom meet
-  threads_.run([&, last = end](int) {
-    for (std::size_t i; (i = next.fetch_add(kShare)) < last;)
-      for (std::size_t k = i; k < std::min(i + kShare, last); ++k) work(slots_[k]);
+namespace {
+constexpr std::size_t kTogether = 8;  // games that a thread takes at a time
+}
+
+int Pool::gather(int share, const BatchView& view) {
+  const auto s = static_cast<std::size_t>(share);
+  std::vector<Part>& parts = parts_[s];
+  group_.share(parts.size(), kTogether, [&, first = first_slot(s)](std::size_t i) {
+    Slot& slot = slots_[first + i];
+    parts[i].leaves = parts[i].rows = 0;  // whatever becomes of this game
+    const int rows = advance(slot);
+    parts[i] = {slot.search.get(), 0, rows, rows, 0};
   });
+  return group_.write(parts, view, kTogether);
 }
 
-// Gives every place of a half its rows of the batch, one after another; returns how many there are.
-int Pool::place_rows(int half) {
-  const auto [begin, end] = range(half);
-  int rows = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    slots_[i].first = rows;
-    rows += slots_[i].rows;
-  }
-  return rows;
-}
-
-int Pool::gather(int half, const BatchView& batch) {
-  share(half, [&](Slot& slot) { advance(slot); });
-  const int rows = place_rows(half);
-  share(half, [&](Slot& slot) {
-    if (slot.rows) slot.search->write(batch, slot.first);
-  });
-  return rows;
-}
-
-void Pool::absorb(int half, const EvaluationView& evaluation) {
-  share(half, [&](Slot& slot) {
-    if (!slot.rows) return;
-    slot.search->absorb(evaluation, slot.first);
-    slot.rows = 0;
-  });
+void Pool::absorb(int share, const EvaluationView& evaluation) {
+  std::vector<Part>& parts = parts_[static_cast<std::size_t>(share)];
+  group_.absorb(parts, evaluation, kTogether);
+  for (Part& part : parts) part.leaves = part.rows = 0;
 }
 
 void Pool::cancel() {
-  for (Slot& slot : slots_) {
-    if (slot.search && slot.rows) slot.search->cancel();
-    slot.rows = 0;
-  }
+  for (std::vector<Part>& parts : parts_)
+    for (Part& part : parts) {
+      if (part.rows) part.search->cancel();
+      part.leaves = part.rows = 0;
+    }
 }
 
 std::vector<std::string> Pool::take_finished() {

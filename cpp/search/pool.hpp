@@ -1,5 +1,5 @@
-// Many games at once: each has a search, all share one evaluator. The pool's places are in two halves, so that one half
-// is searched while the other is evaluated. What a game becomes depends on its number and the seed alone, not on how
+// Many games at once: each has a search, all share one evaluator. The pool's places are in several shares, so that some
+// are searched while others are evaluated. What a game becomes depends on its number and the seed alone, not on how
 // many are played at once, in how many threads, or who else is in the batch.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "base/thread_pool.hpp"
 #include "search/any_search.hpp"
+#include "search/group.hpp"
 #include "search/record.hpp"
 
 namespace ramify {
@@ -44,13 +44,14 @@ class Pool {
   // Plays the games with the numbers in `unfinished`, then those from `first` on; `games` in all, or without end if it
   // is negative. Games that call Python are played in one thread, which is the caller's own.
   Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::vector<std::int64_t> unfinished,
-       std::int64_t first, std::int64_t games, int threads);
+       std::int64_t first, std::int64_t games, int threads, int shares);
 
   int places() const { return static_cast<int>(slots_.size()); }
-  // Plays on in one half until every game of it awaits an evaluation (or an answer to `ask`), and writes the rows;
+  int shares() const { return static_cast<int>(parts_.size()); }
+  // Plays on in one share until every game of it awaits an evaluation (or an answer to `ask`), and writes the rows;
   // returns how many.
-  int gather(int half, const BatchView& batch);
-  void absorb(int half, const EvaluationView& evaluation);
+  int gather(int share, const BatchView& view);
+  void absorb(int share, const EvaluationView& evaluation);
   void cancel();  // takes back what awaits evaluation
 
   // Games finished since the last call, as records.
@@ -85,7 +86,6 @@ class Pool {
     bool full = true, asked = false, may_resign = true;
     int bad[2] = {0, 0};  // moves in a row below the threshold
     Rewards returns{0.0f, 0.0f};
-    int rows = 0, first = 0;  // in the batch: how many, and the first
     std::vector<std::string> finished;
     Counts counts;
   };
@@ -93,19 +93,15 @@ class Pool {
   void new_game(Slot& slot);
   void play_opening(Slot& slot);
   void begin_search(Slot& slot);
-  void advance(Slot& slot);
+  int advance(Slot& slot);
   void act(Slot& slot, Joint joint, const Report& found);
   Joint choose(Slot& slot, const Report& found) const;
   double temperature_at(std::uint32_t move) const;
   bool resigns(Slot& slot, const Report& found);
   void make_move(Slot& slot, Joint joint, std::uint8_t flags, const Report* found);
   void end_game(Slot& slot, std::uint16_t flags);
-  int place_rows(int half);
-  template <class Work>
-  void share(int half, Work work);
-  std::pair<std::size_t, std::size_t> range(int half) const {
-    const std::size_t middle = (slots_.size() + 1) / 2;
-    return half == 0 ? std::pair{std::size_t{0}, middle} : std::pair{middle, slots_.size()};
+  std::size_t first_slot(std::size_t share) const {  // of nearly equal shares, the larger ones first
+    return (share * slots_.size() + parts_.size() - 1) / parts_.size();
   }
 
   Start start_;
@@ -118,7 +114,8 @@ class Pool {
   std::int64_t games_;
   std::atomic<bool> stopped_{false};
   std::atomic<int> waiting_{0};  // records not taken yet
-  ThreadPool threads_;
+  std::vector<std::vector<Part>> parts_;  // by share: what is in flight, one part per place
+  Group group_;
 };
 
 }  // namespace ramify

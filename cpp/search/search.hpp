@@ -73,10 +73,12 @@ class Search final : public AnySearch {
 
   void restrict_root(std::vector<Action> first, std::vector<Action> second) override;
   void use_cache(std::shared_ptr<EvaluationCache> cache) override;
-  int collect(int leaves, std::int64_t simulations) override;
-  void write(const BatchView& batch, int row) override;
-  void absorb(const EvaluationView& evaluation, int row) override;
+  int collect(int batch, int leaves, std::int64_t simulations) override;
+  void write(int batch, const BatchView& view, int row) override;
+  void absorb(int batch, const EvaluationView& evaluation, int row) override;
   void cancel() override;
+  int in_flight() const override { return in_flight_; }
+  int rows(int batch) const override;
   std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) override;
   Report report(std::span<const Joint> path) const override;
   std::vector<Joint> last_path() const override;
@@ -109,7 +111,8 @@ class Search final : public AnySearch {
     visit(&root_cursor_);
     for (const auto& worker : workers_) {
       visit(&worker->cursor);
-      for (const Leaf& leaf : worker->leaves) visit(&leaf.cursor);
+      for (const Leaves& leaves : worker->batches)
+        for (const Leaf& leaf : leaves.list) visit(&leaf.cursor);
       if (!worker->paused) continue;
       visit(&worker->paused->leaf.cursor);
       if (worker->paused->rollouts.cursor) visit(&*worker->paused->rollouts.cursor);
@@ -137,6 +140,21 @@ class Search final : public AnySearch {
     std::uint32_t generation = 0;
     bool cached = false;  // its priors were found there, and these values: it has no row
     float values[2] = {0.0f, 0.0f};
+  };
+  // One thread's leaves of one batch.
+  struct Leaves {
+    std::vector<Leaf> list;
+    std::size_t count = 0;     // leaves in use; the others are kept for their memory
+    std::size_t absorbed = 0;  // of these, already evaluated
+    std::size_t cached = 0;    // of these, without a row: their evaluation is in the cache
+
+    std::size_t rows() const { return count - cached; }
+    void clear() { count = absorbed = cached = 0; }
+  };
+  // A descent that met a leaf in flight. Its visits stay on the path while the batch is collected: see collide.
+  struct Collision {
+    std::vector<Step> path;
+    std::uint32_t visits;
   };
   // A random game under way: all of it but the position.
   struct RandomGame {
@@ -177,10 +195,8 @@ class Search final : public AnySearch {
     int symmetry = 0;
     NodeId node = 0;  // where the descent arrived
     std::vector<Step> path;
-    std::vector<Leaf> leaves;
-    std::size_t num_leaves = 0;  // leaves in use; the others are kept for their memory
-    std::size_t absorbed = 0;    // of these, already evaluated
-    std::vector<std::vector<Step>> collided;
+    std::vector<Leaves> batches;  // by number
+    std::vector<Collision> collided;
     std::vector<Turn> handed;  // first edges of descents to come, the next one last; see hand_out
     std::vector<std::uint32_t> news;  // edges of the root that it has not heard from yet; see tell_root
     bool saves_news = false;
@@ -242,8 +258,8 @@ class Search final : public AnySearch {
   int legal_of(NodeId id, const Cursor& cursor, int player, Action* actions) const;
   bool restricted(NodeId id, int player) const { return id == root_ && !root_actions_[player].empty(); }
   void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
-  void keep_leaf(Worker& worker);
-  void keep_collision(Worker& worker);
+  void keep_leaf(Worker& worker, Leaves& leaves);
+  void collide(Worker& worker, std::uint32_t visits);
   void abandon(const std::vector<Step>& path, NodeId leaf);
   void stop_growing(const std::bad_alloc& error);
 
@@ -258,13 +274,14 @@ class Search final : public AnySearch {
   void spread_proofs(Worker& worker);
   void tell_root(Worker& worker);
   void revalue(Node& node, const Edges& edges);
-  void cancel_step(const Step& step);
-  void cancel_path(const std::vector<Step>& path);
+  void cancel_step(const Step& step, std::uint32_t visits = 1);
+  void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1);
   void cancel_collisions();
   void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
-  void absorb_worker(Worker& worker, const EvaluationView& evaluation, int row);
+  void absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationView& evaluation, int row);
+  void write_leaf(Worker& worker, const Leaf& leaf, const BatchView& view, std::size_t row);
+  void write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal);
   void check_values(const float* values, int row) const;
-  static int rows_of(const Worker& worker);
   void absorb_cached(Worker& worker, const Leaf& leaf);
   void look_up(Leaf& leaf) const;
   void remember(Worker& worker, const Leaf& leaf, const float (&values)[2]);
@@ -277,10 +294,13 @@ class Search final : public AnySearch {
   void cancel_paused();
   bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
   bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
-  int collect_worker(Worker& worker, int leaves, std::int64_t simulations);
-  void collect_safely(Worker& worker, int leaves, std::int64_t simulations);
+  void collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations);
+  void collect_safely(Worker& worker, int batch, int most, std::int64_t simulations);
+  int leaves(int batch) const;
   template <class Work>
   void in_all_threads(Work work);
+  template <class Work>
+  void by_worker(int batch, int row, Work work);
 
   // Walks along known edges; null if the search has not been there.
   const Node* follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const;
@@ -309,6 +329,7 @@ class Search final : public AnySearch {
   Bounds bounds_;
   std::mutex bounds_mutex_;
   std::atomic<std::int32_t> next_slot_{0};
+  int in_flight_ = 0;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ThreadPool> pool_;
 };

@@ -261,14 +261,8 @@ class Search:
     def use_cache(self, cache: EvaluationCache) -> None:
         """Look evaluations up in this cache, and store them there."""
 
-    def collect(self, leaves: int, simulations: int) -> int:
-        """Descend until that many leaves await evaluation; returns how many do."""
-
-    def write(self, batch: dict[str, Any], row: int) -> None: ...
-
-    def absorb(self, logits: NDArray[Any], values: NDArray[Any], row: int, rewards: NDArray[Any] | None = None) -> None: ...
-
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """Cancel all leaves in flight, as if they had never been selected."""
 
     def run_native(self, rollouts: int, seed: int, simulations: int, seconds: float) -> int: ...
 
@@ -290,7 +284,7 @@ class Search:
 
     def left(self, simulations: int, evaluations: int | None = None) -> int:
         """
-        Simulations that it may still make, of so many and of so many evaluations; 0 once proven.
+        Simulations that may still be started within these limits, not counting those in flight; 0 once proven.
         """
 
     def second_moments(self) -> NDArray[Any]:
@@ -304,14 +298,34 @@ class Search:
     @property
     def needs_python(self) -> bool: ...
 
+class LeafBatch:
+    """Leaves in flight: rows written, evaluations not given back yet."""
+
+    def __len__(self) -> int: ...
+
+    def __bool__(self) -> bool:
+        """
+        Whether there are any leaves; all of them may be in the cache, so that there are no rows.
+        """
+
+    @property
+    def counts(self) -> list[int]:
+        """Rows of every search, in order."""
+
+    def absorb(self, logits: NDArray[Any], values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None:
+        """
+        Expand the leaves and back up their values. Batches may be absorbed in any order.
+        """
+
 class Group:
-    """Threads that work on many searches at once."""
+    """Threads that drive one search or many."""
 
     def __init__(self, threads: int) -> None: ...
 
-    def gather(self, searches: list[Search], leaves: int, simulations: Sequence[int], batch: dict[str, Any]) -> list[int]: ...
-
-    def absorb(self, searches: list[Search], rows: Sequence[int], logits: NDArray[Any], values: NDArray[Any], rewards: NDArray[Any] | None = None) -> None: ...
+    def gather(self, searches: list[Search], number: int, leaves: int, simulations: Sequence[int], arrays: dict[str, Any]) -> LeafBatch:
+        """
+        Collect up to ``leaves`` leaves of every search and write them to the arrays, search after search. ``number`` (0, 1, ...) tells the batches apart that are in flight at once.
+        """
 
     def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: Sequence[int], seconds: float) -> int: ...
 
@@ -340,12 +354,10 @@ def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]:
 class Pool:
     """Many games at once; ramify.selfplay drives it."""
 
-    def gather(self, half: int, batch: dict[str, Any]) -> int:
+    def gather(self, share: int, arrays: dict[str, Any]) -> LeafBatch:
         """
-        Play on in one half until every game awaits an evaluation; write the rows and say how many.
+        Play on in one share of the games until each of them awaits an evaluation, and write the rows.
         """
-
-    def absorb(self, half: int, logits: NDArray[Any], values: NDArray[Any]) -> None: ...
 
     def cancel(self) -> None: ...
 
@@ -368,7 +380,7 @@ class Pool:
     @property
     def counts(self) -> dict[str, int]: ...
 
-def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, cache: EvaluationCache | None = None) -> Pool: ...
+def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, cache: EvaluationCache | None = None) -> Pool: ...
 
 matrix_tie: float = 1e-11
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import ramify as rf
+from ramify import _core
 from ramify.engine.source import LatentSource, RulesSource, Source
 
 
@@ -15,15 +16,18 @@ class Stepper:
         latent = hasattr(evaluator, "recurrent")
         self.source: Source = LatentSource(evaluator) if latent else RulesSource(state.game, evaluator)
         self.search = self.source.new_search(state, config.for_evaluator(evaluator))
+        self.group = _core.Group(1)
         self.source.begin([state])
         self.search.begin(0)
 
     def simulate(self) -> None:
-        rows = self.search.collect(1, 1)
-        if rows:
-            self.search.write(self.source.arrays(rows), 0)
-            logits, values, rewards = self.source.answer([rows])
-            self.search.absorb(logits, values, 0, rewards)
+        batch = self.collect()
+        if batch:
+            batch.absorb(*self.source.answer(0, batch.counts))
+
+    def collect(self, number: int = 0) -> _core.LeafBatch:
+        """One leaf, or none if the simulation needs no evaluation; ``number`` tells batches in flight apart."""
+        return self.group.gather([self.search], number, 1, [1], self.source.arrays(number, 1))
 
     def report(self) -> dict[str, Any]:
         return self.search.report([])

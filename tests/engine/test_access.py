@@ -251,7 +251,7 @@ CALLS = {
     "self-play": "play = SelfPlay(game, rf.evaluators.Rollout(), settings.replace(simulations=200), parallel_games=8)\n"
     "both(*[lambda: [None for _, _ in zip(range(20), play)]] * 2)",
     "pool": "play = SelfPlay(game, rf.evaluators.Rollout(), settings.replace(simulations=2000), parallel_games=8)\n"
-    "both(lambda: play._pool.gather(0, play._arrays[0]), lambda: [play._pool.gather(1, play._arrays[1])] * 2)",
+    "both(lambda: play._gather(0), lambda: [play._gather(1)] * 2)",
     "counts": "play = SelfPlay(game, rf.evaluators.Rollout(), settings.replace(simulations=2000), parallel_games=8)\n"
     "both(lambda: [None for _, _ in zip(range(3), play)], lambda: [play.counts for _ in range(2000)])",
 }

@@ -245,13 +245,13 @@ def test_a_pending_edge_counts_as_the_urgency_on_the_normalised_scale(name: str,
     for seed in range(12):
         state = walk(name, seed)
         player = state.acting[0]
-        config = rf.SearchConfig(normalize="minmax", fpu=fpu, fpu_offset=0.1, c_puct=1.5)
+        config = rf.SearchConfig(normalize="minmax", fpu=fpu, fpu_offset=0.1, c_puct=1.5, max_in_flight=1.0)
         engine = Stepper(state, HashEvaluator(seed), config)
         for _ in range(8):
             engine.simulate()
         for rows in range(1, 6):
             report = engine.report()
-            if np.isfinite(report["payoffs"][player]).sum() < 2 or engine.search.collect(1, 1) != rows:
+            if np.isfinite(report["payoffs"][player]).sum() < 2 or len(engine.collect(rows)) != 1:
                 break
             if engine.search.stats["collisions"]:
                 break  # the leaf was found by a second descent, with the visits of the first under way

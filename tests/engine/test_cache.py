@@ -25,6 +25,8 @@ SETTINGS: list[dict[str, Any]] = [
     {"selection": "regret", "batch": 4},
     {"solver": True, "batch": 3},
     {"noise_fraction": 0.3, "forced_playouts": 2.0, "normalize": "minmax", "batch": 6},
+    {"batch": 4, "in_flight": 3, "max_in_flight": 1.0},
+    {"batch": 1, "in_flight": 2, "stop_early": True},
 ]
 
 

@@ -51,16 +51,14 @@ def test_every_visit_is_that_of_the_transcription(name: str, seed: int) -> None:
         np.testing.assert_array_equal(report["priors"][player], slow.root.prior[player])
 
 
-def python_search(state: Any, evaluator: Any, config: rf.SearchConfig) -> Any:
-    """The report of a search of a state written in Python, without a Searcher, which wants the game's own states."""
-    source = RulesSource(state.game, evaluator)
-    search = _core.make_python_search(state, config.model_dump())
+def report_of(search: _core.Search, source: RulesSource, config: rf.SearchConfig) -> Any:
+    """The report after a run, without a Searcher, which wants the game's own states."""
     search.begin(7, config.simulations)
-    while (made := search.stats["simulations"]) < config.simulations and not search.proven:
-        rows = search.collect(config.batch, config.simulations - made)
-        if rows:
-            search.write(source.arrays(config.batch), 0)
-            search.absorb(*source.answer([rows])[:2], 0)
+    group = _core.Group(1)
+    while left := search.left(config.simulations):
+        batch = group.gather([search], 0, config.batch_size, [left], source.arrays(0, config.batch_size))
+        if batch:
+            batch.absorb(*source.answer(0, batch.counts))
     return search.report([])
 
 
@@ -80,17 +78,13 @@ def test_every_rule_at_the_root_sees_these_actions_alone(name: str, settings: di
     for seed in range(3):
         state, only = limited(name, seed)
         evaluator = HashEvaluator(seed, zero_sum=False)
-        config = rf.SearchConfig(simulations=60, c_puct=1.0, **settings)
-        expected = python_search(LimitedState(state, only), evaluator, config)
-        engine = Stepper(state, evaluator, config)
-        engine.search.restrict_root(*only)
-        engine.search.begin(7, config.simulations)
-        while (made := engine.search.stats["simulations"]) < config.simulations:
-            rows = engine.search.collect(config.batch, config.simulations - made)
-            if rows:
-                engine.search.write(engine.source.arrays(config.batch), 0)
-                engine.search.absorb(*engine.source.answer([rows])[:2], 0)
-        report = engine.report()
+        config = rf.SearchConfig(simulations=60, c_puct=1.0, **settings).for_evaluator(evaluator)
+        source = RulesSource(state.game, evaluator)
+        plain = _core.make_python_search(LimitedState(state, only), config.model_dump())
+        expected = report_of(plain, source, config)
+        search = source.new_search(state, config)
+        search.restrict_root(*only)
+        report = report_of(search, source, config)
         assert report.keys() == expected.keys()
         for key, value in expected.items():
             np.testing.assert_equal(report[key], value, err_msg=f"{key}, {settings}, seed {seed}")

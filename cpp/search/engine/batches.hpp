@@ -1,4 +1,4 @@
-// Leaves collected, written, absorbed and cancelled together. Part of search/search.hpp, which includes it.
+// Leaves collected, written, absorbed and cancelled in batches. Part of search/search.hpp, which includes it.
 #pragma once
 
 #include "search/search.hpp"
@@ -13,101 +13,154 @@ void Search<D>::in_all_threads(Work work) {
   pool_->run([&](int index) { work(*workers_[static_cast<std::size_t>(index)]); });
 }
 
+// Calls work(worker, leaves, first row) for every thread's leaves of a batch, in these threads.
 template <class D>
-int Search<D>::collect_worker(Worker& worker, int leaves, std::int64_t simulations) {
+template <class Work>
+void Search<D>::by_worker(int batch, int row, Work work) {
+  const auto b = static_cast<std::size_t>(batch);
+  if (!threaded()) {
+    Worker& worker = *workers_[0];
+    if (b < worker.batches.size() && worker.batches[b].count) work(worker, worker.batches[b], row);
+    return;
+  }
+  std::vector<int> first;
+  int with_leaves = 0;
+  for (auto& worker : workers_) {
+    first.push_back(row);
+    if (b >= worker->batches.size()) continue;
+    row += static_cast<int>(worker->batches[b].rows());
+    with_leaves += worker->batches[b].count > 0;
+  }
+  const auto share = [&](Worker& worker) {
+    if (b < worker.batches.size() && worker.batches[b].count)
+      work(worker, worker.batches[b], first[static_cast<std::size_t>(worker.index)]);
+  };
+  if (with_leaves > 1) return in_all_threads(share);
+  for (auto& worker : workers_) share(*worker);
+}
+
+template <class D>
+int Search<D>::leaves(int batch) const {
+  const auto b = static_cast<std::size_t>(batch);
+  std::size_t total = 0;
+  for (const auto& worker : workers_) total += b < worker->batches.size() ? worker->batches[b].count : 0;
+  return static_cast<int>(total);
+}
+
+// Collisions grow dearer: each in a row puts twice the visits of the one before on its way, so that a leaf in flight is
+// walked to a few times, not once for every visit that the rules of selection would give it. A batch that finds no leaf
+// in spite of that ends.
+template <class D>
+void Search<D>::collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations) {
   constexpr int kPatience = 1024;  // descents that need no evaluation, before the caller may look at clock and Ctrl-C
-  int collided = 0, done = 0;
-  const int before = static_cast<int>(worker.num_leaves);
-  while (static_cast<int>(worker.num_leaves) - before < leaves && simulations > 0 && !proven()) {
+  constexpr int kInARow = 8;       // collisions without a leaf between them
+  int in_a_row = 0, collided = 0, done = 0;
+  while (static_cast<int>(leaves.count) < most && simulations > 0 && !proven()) {
     const Arrival arrival = descend_safely(worker);
     if (arrival == Arrival::kCollision) {
-      // The visit stays on the path until the batch is collected, so that the next descent looks elsewhere.
       ++worker.stats.collisions;
-      keep_collision(worker);
-      if (worker.path.empty() || ++collided > leaves) break;
+      collide(worker, 1u << in_a_row);
+      if (worker.path.empty() || ++in_a_row > kInARow || ++collided > most) break;
       continue;
     }
     --simulations;
     if (arrival == Arrival::kLeaf) {
+      in_a_row = 0;
       if constexpr (D::kLatent) graph_.node(worker.node).key = static_cast<Key>(next_slot_++);
-      keep_leaf(worker);
+      keep_leaf(worker, leaves);
     } else {
       back_up(worker, worker.path);
       if (++done >= kPatience) break;
     }
   }
-  return static_cast<int>(worker.num_leaves) - before;
 }
 
 // As much as memory allows: what was collected before it ran out stays.
 template <class D>
-void Search<D>::collect_safely(Worker& worker, int leaves, std::int64_t simulations) {
+void Search<D>::collect_safely(Worker& worker, int batch, int most, std::int64_t simulations) {
   try {
-    collect_worker(worker, leaves, simulations);
+    const auto b = static_cast<std::size_t>(batch);
+    if (worker.batches.size() <= b) worker.batches.resize(b + 1);
+    collect_leaves(worker, worker.batches[b], most, simulations);
   } catch (const std::bad_alloc& error) {
     stop_growing(error);
   }
 }
 
 template <class D>
-int Search<D>::collect(int leaves, std::int64_t simulations) {
-  const auto root_visits = static_cast<double>(graph_.node(root_).visits);
-  leaves = std::max(1, static_cast<int>(std::min<double>(leaves, settings_.max_in_flight * root_visits)));
+int Search<D>::collect(int batch, int leaves, std::int64_t simulations) {
+  if (this->leaves(batch)) throw std::logic_error("batch " + std::to_string(batch) + " of this search is still in flight");
+  const auto allowed = settings_.max_in_flight * static_cast<double>(graph_.node(root_).visits) - in_flight_;
+  if (in_flight_ && allowed < 1.0) return 0;
+  leaves = std::max(1, static_cast<int>(std::min<double>(leaves, allowed)));
   const int threads = std::min<int>({settings_.threads, leaves, static_cast<int>(std::min<std::int64_t>(simulations, 1 << 20))});
-  if (threads <= 1) {
-    collect_safely(*workers_[0], leaves, simulations);
-  } else {
-    in_all_threads([&](Worker& worker) {
-      if (worker.index >= threads) return;
-      collect_safely(worker, (leaves + worker.index) / threads, (simulations + worker.index) / threads);
-    });
+  try {
+    if (threads <= 1) {
+      collect_safely(*workers_[0], batch, leaves, simulations);
+    } else {
+      in_all_threads([&](Worker& worker) {
+        if (worker.index >= threads) return;
+        collect_safely(worker, batch, (leaves + worker.index) / threads, (simulations + worker.index) / threads);
+      });
+    }
+  } catch (...) {
+    cancel();
+    throw;
   }
   cancel_collisions();
-  int rows = 0;
-  bool any = false;
-  for (auto& worker : workers_) {
-    rows += rows_of(*worker);
-    any = any || worker->num_leaves > 0;
-  }
-  if (any && !rows) absorb({}, 0);
-  return rows;
+  const int collected = this->leaves(batch);
+  in_flight_ += collected;
+  return collected;
 }
 
 template <class D>
 void Search<D>::cancel_collisions() {
   for (auto& worker : workers_) {
-    for (const auto& path : worker->collided) cancel_path(path);
+    for (const Collision& collision : worker->collided) cancel_path(collision.path, collision.visits);
     worker->collided.clear();
   }
 }
 
 template <class D>
-void Search<D>::write(const BatchView& batch, int row) {
+void Search<D>::write(int batch, const BatchView& view, int row) {
+  by_worker(batch, row, [&](Worker& worker, Leaves& leaves, int first) {
+    for (std::size_t i = 0; i < leaves.count; ++i)
+      if (!leaves.list[i].cached) write_leaf(worker, leaves.list[i], view, static_cast<std::size_t>(first++));
+  });
+}
+
+template <class D>
+void Search<D>::write_leaf(Worker& worker, const Leaf& leaf, const BatchView& view, std::size_t row) {
   const auto actions = static_cast<std::size_t>(num_actions());
-  for (auto& worker : workers_)
-    for (std::size_t i = 0; i < worker->num_leaves; ++i) {
-      const Leaf& leaf = worker->leaves[i];
-      if (leaf.cached) continue;
-      const auto r = static_cast<std::size_t>(row++);
-      const Acting acting = dynamics_.acting(leaf.cursor);
-      for (int p = 0; p < 2; ++p) {
-        batch.acting[2 * r + static_cast<std::size_t>(p)] = acts(acting, p);
-        if (!batch.legal) continue;
-        std::uint8_t* legal = batch.legal + (2 * r + static_cast<std::size_t>(p)) * actions;
-        std::fill(legal, legal + actions, std::uint8_t{0});
-        if (!acts(acting, p)) continue;
-        const int n = dynamics_.legal(leaf.cursor, p, worker->actions.data());
-        for (int k = 0; k < n; ++k) legal[worker->actions[static_cast<std::size_t>(k)]] = 1;
-      }
-      if constexpr (D::kLatent) {
-        batch.parents[r] = leaf.cursor.parent;
-        batch.slots[r] = static_cast<std::int32_t>(graph_.node(leaf.node).key);
-        for (int p = 0; p < 2; ++p) batch.actions[2 * r + static_cast<std::size_t>(p)] = leaf.cursor.joint[p];
-      } else {
-        batch.keys[r] = dynamics_.key(leaf.cursor);
-        dynamics_.observe(leaf.cursor, acting == kSecond ? 1 : 0, batch.observations + r * observation_size_);
-      }
-    }
+  const Acting acting = dynamics_.acting(leaf.cursor);
+  for (int p = 0; p < 2; ++p) {
+    const std::size_t place = 2 * row + static_cast<std::size_t>(p);
+    view.acting[place] = acts(acting, p);
+    if (!view.legal) continue;
+    std::fill_n(view.legal + place * actions, actions, std::uint8_t{0});
+    if (acts(acting, p)) write_legal(worker, leaf, p, view.legal + place * actions);
+  }
+  if constexpr (D::kLatent) {
+    view.parents[row] = leaf.cursor.parent;
+    view.slots[row] = static_cast<std::int32_t>(graph_.node(leaf.node).key);
+    for (int p = 0; p < 2; ++p) view.actions[2 * row + static_cast<std::size_t>(p)] = leaf.cursor.joint[p];
+  } else {
+    view.keys[row] = dynamics_.key(leaf.cursor);
+    dynamics_.observe(leaf.cursor, acting == kSecond ? 1 : 0, view.observations + row * observation_size_);
+  }
+}
+
+// The legal actions are those of the node's outcomes, unless several actions share an outcome.
+template <class D>
+void Search<D>::write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal) {
+  if (D::kMerges || restricted(leaf.node, player)) {  // the evaluator is shown the position as it is
+    const int n = dynamics_.legal(leaf.cursor, player, worker.actions.data());
+    for (int i = 0; i < n; ++i) legal[worker.actions[static_cast<std::size_t>(i)]] = 1;
+  } else {
+    const Node& node = graph_.node(leaf.node);
+    const std::uint32_t* words = graph_.words(node, player);
+    for (std::uint32_t i = 0; i < node.outcomes[player]; ++i) legal[word_action(words[i])] = 1;
+  }
 }
 
 template <class D>
@@ -138,9 +191,9 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
 }
 
 template <class D>
-void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, int row) {
-  for (std::size_t i = 0; i < worker.num_leaves; ++i) {
-    const Leaf& leaf = worker.leaves[i];
+void Search<D>::absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationView& evaluation, int row) {
+  for (std::size_t i = 0; i < leaves.count; ++i) {
+    const Leaf& leaf = leaves.list[i];
     try {
       if (leaf.cached) absorb_cached(worker, leaf);
       else absorb_leaf(worker, leaf, evaluation, row++);
@@ -148,37 +201,35 @@ void Search<D>::absorb_worker(Worker& worker, const EvaluationView& evaluation, 
       stop_growing(error);
       abandon(leaf.path, leaf.node);
     }
-    ++worker.absorbed;  // what a later failure in this batch leaves alone
+    ++leaves.absorbed;  // what a later failure in this batch leaves alone
   }
 }
 
 template <class D>
-void Search<D>::absorb(const EvaluationView& evaluation, int row) {
-  std::vector<int> first;
-  for (auto& worker : workers_) {
-    first.push_back(row);
-    row += rows_of(*worker);
-  }
+void Search<D>::absorb(int batch, const EvaluationView& evaluation, int row) {
+  const int absorbed = leaves(batch);
   try {
-    in_all_threads([&](Worker& worker) {
-      absorb_worker(worker, evaluation, first[static_cast<std::size_t>(worker.index)]);
+    by_worker(batch, row, [&](Worker& worker, Leaves& leaves, int first) {
+      absorb_leaves(worker, leaves, evaluation, first);
+      leaves.clear();
     });
   } catch (...) {
     cancel();
     throw;
   }
-  for (auto& worker : workers_) worker->num_leaves = worker->absorbed = 0;
+  in_flight_ -= absorbed;
 }
 
 template <class D>
 void Search<D>::cancel() {
   cancel_collisions();  // there are some only if collecting failed half-way
   cancel_paused();
-  for (auto& worker : workers_) {
-    for (std::size_t i = worker->absorbed; i < worker->num_leaves; ++i)
-      abandon(worker->leaves[i].path, worker->leaves[i].node);
-    worker->num_leaves = worker->absorbed = 0;
-  }
+  for (auto& worker : workers_)
+    for (Leaves& leaves : worker->batches) {
+      for (std::size_t i = leaves.absorbed; i < leaves.count; ++i) abandon(leaves.list[i].path, leaves.list[i].node);
+      leaves.clear();
+    }
+  in_flight_ = 0;
 }
 
 }  // namespace ramify

@@ -14,12 +14,12 @@ void Search<D>::use_cache(std::shared_ptr<EvaluationCache> cache) {
   cache_ = std::move(cache);
 }
 
-// Leaves of a worker that await a row.
 template <class D>
-int Search<D>::rows_of(const Worker& worker) {
-  int rows = 0;
-  for (std::size_t i = 0; i < worker.num_leaves; ++i) rows += !worker.leaves[i].cached;
-  return rows;
+int Search<D>::rows(int batch) const {
+  const auto b = static_cast<std::size_t>(batch);
+  std::size_t total = 0;
+  for (const auto& worker : workers_) total += b < worker->batches.size() ? worker->batches[b].rows() : 0;
+  return static_cast<int>(total);
 }
 
 // Fills the priors of a leaf that is in the cache. Never the root's, which are needed unrounded (see RootPriors).

@@ -331,28 +331,37 @@ void Search<D>::shape(Worker& worker, Node& node, Acting acting, const int (&cou
 }
 
 template <class D>
-void Search<D>::keep_leaf(Worker& worker) {
+void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
   try {
-    if (worker.num_leaves == worker.leaves.size()) worker.leaves.push_back({worker.cursor, 0, {}});
-    Leaf& leaf = worker.leaves[worker.num_leaves];
+    if (leaves.count == leaves.list.size()) leaves.list.push_back({worker.cursor, 0, {}});
+    Leaf& leaf = leaves.list[leaves.count];
     leaf.cursor = worker.cursor;
     leaf.node = worker.node;
     leaf.path = worker.path;
     look_up(leaf);
+    leaves.cached += leaf.cached;
   } catch (...) {  // the copy of a game written in Python may raise
     abandon(worker.path, worker.node);
     throw;
   }
-  ++worker.num_leaves;
+  ++leaves.count;
 }
 
+// Puts so many visits (one of them by this descent) on the way to a leaf in flight, until the batch is collected: the
+// next descents look elsewhere.
 template <class D>
-void Search<D>::keep_collision(Worker& worker) {
+void Search<D>::collide(Worker& worker, std::uint32_t visits) {
   try {
-    worker.collided.push_back(worker.path);
+    worker.collided.push_back({worker.path, visits});
   } catch (...) {
     cancel_path(worker.path);
     throw;
+  }
+  for (const Step& step : worker.path) {
+    Node& node = graph_.node(step.node);
+    NodeLock lock(node, threaded());
+    graph_.edges(node).visits[step.edge] += visits - 1;
+    node.visits += visits - 1;
   }
 }
 

@@ -18,7 +18,11 @@ void Search<D>::fill_uniform(Node& node) {
 template <class D>
 void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, LogitRow logits, int row) {
   Action* actions = worker.actions.data();
-  int n = legal_of(leaf.node, leaf.cursor, player, actions);
+  std::uint32_t* words = graph_.words(node, player);
+  int n = node.outcomes[player];
+  if constexpr (D::kMerges) n = legal_of(leaf.node, leaf.cursor, player, actions);
+  else
+    for (int i = 0; i < n; ++i) actions[i] = word_action(words[i]);  // as `prepare` found them
   if (!softmax(logits, actions, n, worker.priors.data()))
     throw EvaluatorError("row " + std::to_string(row) + ": a logit of a legal action of player " +
                          std::to_string(player) + " is not finite");
@@ -35,11 +39,10 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
       worker.outcome_priors[static_cast<std::size_t>(outcome)] += priors[i];
     }
     priors = worker.outcome_priors.data();
+    if (n != node.outcomes[player])
+      throw InvalidInput("player " + std::to_string(player) + " has " + std::to_string(n) + " outcomes, but had " +
+                         std::to_string(node.outcomes[player]) + " before: equal keys must have equal actions");
   }
-  if (n != node.outcomes[player])
-    throw InvalidInput("player " + std::to_string(player) + " has " + std::to_string(n) + " outcomes, but had " +
-                       std::to_string(node.outcomes[player]) + " before: equal keys must have equal actions");
-  std::uint32_t* words = graph_.words(node, player);
   for (int i = 0; i < n; ++i) words[i] = make_word(priors[i], actions[i]);
   if (leaf.node == root_)
     root_priors_.set(player, std::vector<Action>(actions, actions + n), std::vector<float>(priors, priors + n));
@@ -205,19 +208,19 @@ void Search<D>::tell_root(Worker& worker) {
 
 // Takes back a visit, and what values made of it in the meantime.
 template <class D>
-void Search<D>::cancel_step(const Step& step) {
+void Search<D>::cancel_step(const Step& step, std::uint32_t visits) {
   Node& node = graph_.node(step.node);
   NodeLock lock(node, threaded());
   const Edges edges = graph_.edges(node);
-  --edges.visits[step.edge];
-  --node.visits;
+  edges.visits[step.edge] -= visits;
+  node.visits -= visits;
   if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, edges, step.edge);
   revalue(node, edges);
 }
 
 template <class D>
-void Search<D>::cancel_path(const std::vector<Step>& path) {
-  for (auto step = path.rbegin(); step != path.rend(); ++step) cancel_step(*step);
+void Search<D>::cancel_path(const std::vector<Step>& path, std::uint32_t visits) {
+  for (auto step = path.rbegin(); step != path.rend(); ++step) cancel_step(*step, visits);
 }
 
 }  // namespace ramify

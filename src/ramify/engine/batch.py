@@ -121,6 +121,25 @@ def split(evaluation: Evaluation, batch: Batch, actions: int | None = None) -> P
     )
 
 
+def as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Logits and values in the form the core takes: one row per position where one player acts, else one per player."""
+    n = len(batch)
+    logits, values = np.asarray(answer.logits), np.asarray(answer.values)
+    one_each = logits.shape == (n, actions) and values.shape == (n,) and not batch.acting.all(axis=1).any()
+    if one_each and logits.dtype == values.dtype == np.float32:
+        return np.ascontiguousarray(logits), np.ascontiguousarray(values)
+    return split(answer, batch, actions)
+
+
+def exchanged(array: NDArray[Any], rows: NDArray[np.bool_], dimensions: int) -> NDArray[Any]:
+    """The array with both players exchanged in these rows; unchanged if it has one row per position."""
+    if array.ndim != dimensions:
+        return array
+    array = array.copy()
+    array[rows] = array[rows, ::-1]
+    return array
+
+
 def per_player(
     given: Any, rows: int, acting: NDArray[np.bool_], *, what: str, actions: int | None, zero_sum: bool
 ) -> NDArray[np.float32]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from ramify.base.settings import Settings
+from ramify.engine.batching import IN_FLIGHT, accelerated, automatic_batch, num_parameters
 
 
 def c_puct_of(evaluator: object) -> float:
@@ -167,8 +168,19 @@ class SearchConfig(Settings):
     gumbel_rescale: bool = Field(True, description="Rescale the completed values of a node to the range 0 to 1.")
     exp3_exploration: float = Field(0.1, ge=1e-6, le=1, description="Probability of uniform exploration in Exp3.")
 
-    batch: int = Field(
-        1, ge=1, le=65536, description="Maximum number of leaves of one search that are evaluated together."
+    batch: int | Literal["auto"] = Field(
+        "auto",
+        description=(
+            "Maximum number of leaves of one search that are evaluated together; auto: 1 on a CPU, on a GPU a number "
+            "that depends on the limits of the search and the size of the network."
+        ),
+    )
+    in_flight: int | Literal["auto"] = Field(
+        "auto",
+        description=(
+            "Number of batches of one search in flight: one is gathered while others are evaluated; auto: 2 if batch "
+            "is auto and larger than 1, else 1."
+        ),
     )
     cache: int = Field(
         0,
@@ -180,15 +192,36 @@ class SearchConfig(Settings):
         ),
     )
     max_in_flight: float = Field(
-        0.25, gt=0, le=1, description="Maximum number of leaves in flight, as a fraction of the root's visits."
+        0.25,
+        gt=0,
+        le=1,
+        description="Maximum number of leaves in flight, over all batches, as a fraction of the root's visits.",
     )
     threads: int = Field(
         1, ge=1, le=256, description="Number of search threads, on one graph or across independent searches."
     )
 
     def for_evaluator(self, evaluator: object) -> Self:
-        """A copy in which ``c_puct=None`` is replaced by the evaluator's own value, see ``c_puct_of``."""
-        return self if self.c_puct is not None else self.replace(c_puct=c_puct_of(evaluator))
+        """A copy with numbers in place of ``c_puct=None`` and of ``"auto"``, which depend on the evaluator."""
+        return self.resolved(c_puct_of(evaluator), accelerated(evaluator), num_parameters(evaluator))
+
+    def resolved(self, c_puct: float, on_accelerator: bool, parameters: int) -> Self:
+        """As ``for_evaluator``, for an evaluator with these properties."""
+        batch, in_flight = self.batch, self.in_flight
+        if batch == "auto":
+            limits = self.simulations, self.max_evaluations, self.max_seconds
+            batch = automatic_batch(*limits, parameters) if on_accelerator else 1
+            in_flight = (IN_FLIGHT if batch > 1 else 1) if in_flight == "auto" else in_flight
+        in_flight = 1 if in_flight == "auto" else in_flight
+        c_puct = c_puct if self.c_puct is None else self.c_puct
+        if (c_puct, batch, in_flight) == (self.c_puct, self.batch, self.in_flight):
+            return self
+        return self.replace(c_puct=c_puct, batch=batch, in_flight=in_flight)
+
+    @property
+    def batch_size(self) -> int:
+        """``batch`` as a number; "auto" counts as 1, as it does on a CPU."""
+        return 1 if self.batch == "auto" else self.batch
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -198,7 +231,17 @@ class SearchConfig(Settings):
                     raise ValueError(f"selection='gumbel' adds its own noise at the root: {name} must be {neutral}")
         return self
 
-    @field_validator("simulations", "batch", "threads", "max_nodes", "max_evaluations", "cache", mode="before")
+    @field_validator("batch", "in_flight", mode="plain")
+    @classmethod
+    def _number_or_auto(cls, value: Any, info: ValidationInfo) -> int | Literal["auto"]:
+        most = 65536 if info.field_name == "batch" else 16
+        if value == "auto":
+            return "auto"
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            raise ValueError(f"must be a whole number from 1 to {most}, or 'auto'")
+        return value
+
+    @field_validator("simulations", "threads", "max_nodes", "max_evaluations", "cache", mode="before")
     @classmethod
     def _whole(cls, value: Any) -> Any:
         if isinstance(value, bool):

@@ -14,8 +14,10 @@ from ramify import _core
 from ramify.base.seeds import checked_seed
 from ramify.engine.access import Access, OnInterrupt, check_on_interrupt
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
+from ramify.engine.batching import backend_of
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
+from ramify.engine.pipeline import Pipeline, lanes_of
 from ramify.engine.result import Report, SearchResult, played
 from ramify.engine.root_actions import ALL_ACTIONS, PlayerActions, RootActions, representative, root_actions
 from ramify.engine.source import LatentSource, RulesSource, Source
@@ -83,10 +85,10 @@ def make_source(
     if not hasattr(evaluator, "evaluate"):
         raise TypeError(f"evaluator must have a method evaluate(batch); {type(evaluator).__name__} has none")
     if isinstance(cache, int):
-        return RulesSource(game, evaluator, EvaluationCache(evaluator, cache) if cache else None)
+        return RulesSource(game, evaluator, cache=EvaluationCache(evaluator, cache) if cache else None)
     if cache.evaluator is not evaluator:
         raise ValueError("cache must be a cache of this searcher's evaluator: the evaluations of others differ")
-    return RulesSource(game, evaluator, cache)
+    return RulesSource(game, evaluator, cache=cache)
 
 
 def check_state(state: object) -> None:
@@ -190,9 +192,9 @@ class Searcher:
             search.begin(self._next_seed(), config.simulations, not fast)
             with self._ending(budget, on_interrupt):
                 if wants_trace(self.config):
-                    trace_simulations(search, state, lambda count: self._drive(search, budget, count, progress))
+                    trace_simulations(search, state, lambda count: self._drive([search], budget, progress, count))
                 else:
-                    self._drive(search, budget, None, progress)
+                    self._drive([search], budget, progress)
             return self._logged(self._result(search, state, budget))
 
     def run_many(
@@ -224,9 +226,8 @@ class Searcher:
                 search.begin(self._next_seed() if own is None else own[i], config.simulations)
             pairs = list(zip(searches, states, strict=True))
             budget = self._begin(Budget(config), pairs)
-            group = _core.Group(self.config.threads)
             with self._ending(budget, on_interrupt):
-                self._drive_many(group, searches, budget)
+                self._drive(searches, budget, threads=self.config.threads)
             self._searched = []  # the results keep the searches alive
             return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
 
@@ -341,8 +342,9 @@ class Searcher:
         budget = self._budget
         if budget is None:
             return []
-        for search, _ in self._searched:
-            search.cancel()
+        if self._native is not None or budget.ended:
+            for search, _ in self._searched:
+                search.cancel()
         return [
             self._result(search, state, budget) if search.report([])["ready"] else None
             for search, state in self._searched
@@ -352,24 +354,83 @@ class Searcher:
         self._runs += 1
         return run_seed(self.seed, self._runs)
 
-    def _drive(self, search: _core.Search, budget: Budget, count: int | None, progress: Progress | None) -> None:
-        """Run until the budget is spent, or for ``count`` simulations."""
-        stop_at = None if count is None else search.stats["simulations"] + count
-        while True:
+    def _drive(
+        self,
+        searches: list[_core.Search],
+        budget: Budget,
+        progress: Progress | None = None,
+        count: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        """Run until the budget is spent, or for ``count`` simulations of the first search."""
+        stop_at = None if count is None else searches[0].stats["simulations"] + count
+
+        def left(of: list[_core.Search]) -> list[int]:
+            found = self._left(of, budget)
+            return found if stop_at is None else [min(found[0], of[0].left(stop_at))]
+
+        def before_batch() -> None:
             self._access.serve()
             if progress is not None:
-                progress(search.stats)
-            [left] = self._left([search], budget)
-            if stop_at is not None:
-                left = min(left, stop_at - search.stats["simulations"])
-            if left <= 0:
-                search.cancel()  # random games that have not ended in time
+                progress(searches[0].stats)
+
+        group = _core.Group(threads)
+        if self._native is not None:
+            self._drive_native(group, searches, budget, left, before_batch)
+        else:
+            self._drive_batches(group, searches, left, before_batch)
+
+    def _drive_batches(
+        self,
+        group: _core.Group,
+        searches: list[_core.Search],
+        left: Callable[[list[_core.Search]], list[int]],
+        before_batch: Callable[[], None],
+    ) -> None:
+        """Keep batches in flight until no simulation is left and all of them are absorbed."""
+        leaves, in_flight = self.config.batch, self.config.in_flight
+        assert leaves != "auto"  # both were resolved by for_evaluator
+        assert in_flight != "auto"
+        lanes = lanes_of(searches, in_flight, self._source.overlaps)
+        spent = [False] * len(lanes)
+
+        def gather(lane: int) -> _core.LeafBatch | None:
+            number, own = lanes[lane]
+            simulations = left(own)
+            spent[lane] = not any(simulations)
+            if spent[lane]:
+                return None
+            return group.gather(own, number, leaves, simulations, self._source.arrays(lane, leaves * len(own)))
+
+        with Pipeline(self._source, len(lanes)) as pipeline:
+            while not (all(spent) and pipeline.idle):
+                for lane in range(len(lanes)):
+                    before_batch()
+                    with self._access.batch:
+                        pipeline.step(lane, gather, self._access.serve)
+
+    def _drive_native(
+        self,
+        group: _core.Group,
+        searches: list[_core.Search],
+        budget: Budget,
+        left: Callable[[list[_core.Search]], list[int]],
+        before_batch: Callable[[], None],
+    ) -> None:
+        """Let the core search and evaluate, in slices of time."""
+        assert self._native is not None
+        while True:
+            before_batch()
+            simulations = left(searches)
+            if not any(simulations):
+                for search in searches:
+                    search.cancel()  # random games that have not ended in time
                 return
-            if self._native is not None:
-                seconds = min(NATIVE_SECONDS, budget.seconds())
-                search.run_native(self._native.rollouts, self.seed, left, seconds)
+            seconds = min(NATIVE_SECONDS, budget.seconds())
+            if len(searches) == 1:
+                searches[0].run_native(self._native.rollouts, self.seed, simulations[0], seconds)
             else:
-                self._batch(search, left)
+                self._native_round(group, searches, simulations, seconds)
 
     def _left(self, searches: Sequence[_core.Search], budget: Budget) -> list[int]:
         """Simulations for each search before the budget is checked again; 0: none is left."""
@@ -388,42 +449,13 @@ class Searcher:
         ahead = EARLY_CHUNK - search.stats["simulations"] % EARLY_CHUNK
         return 0 if ahead == EARLY_CHUNK and decided(search.report([]), left) else min(left, ahead)
 
-    def _batch(self, search: _core.Search, left: int) -> None:
-        with self._access.batch:
-            self._source.follow_weights()
-            rows = search.collect(self.config.batch, left)
-            if rows:
-                search.write(self._source.arrays(max(rows, self.config.batch)), 0)
-                logits, values, rewards = self._source.answer([rows])
-                search.absorb(logits, values, 0, rewards)
-
-    def _drive_many(self, group: _core.Group, searches: list[_core.Search], budget: Budget) -> None:
-        while True:
-            self._access.serve()
-            left = self._left(searches, budget)
-            if not any(left):
-                for search in searches:
-                    search.cancel()  # random games that have not ended in time
-                return
-            if self._native is not None:
-                self._native_round(group, searches, left, budget)
-                continue
-            with self._access.batch:
-                self._source.follow_weights()
-                arrays = self._source.arrays(self.config.batch * len(searches))
-                rows = group.gather(searches, self.config.batch, left, arrays)
-                if any(rows):
-                    logits, values, rewards = self._source.answer(rows)
-                    group.absorb(searches, rows, logits, values, rewards)
-
-    def _native_round(self, group: _core.Group, searches: list[_core.Search], left: list[int], budget: Budget) -> None:
+    def _native_round(self, group: _core.Group, searches: list[_core.Search], left: list[int], seconds: float) -> None:
         """A share of simulations for every search, those with the fewest first, within the time limit."""
         assert self._native is not None
         made = [search.stats["simulations"] for search in searches]
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
         first = min(made) == 0  # even after the time limit: a search needs one simulation for a result
         shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
-        seconds = min(NATIVE_SECONDS, budget.seconds())
         group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
 
     def _result(self, search: _core.Search, state: State, budget: Budget, own: bool = True) -> SearchResult:
@@ -431,6 +463,9 @@ class Searcher:
             **search.stats,
             "seconds": budget.elapsed(),
             "seed": self.seed,
+            "batch": self.config.batch,
+            "in_flight": self.config.in_flight,
+            "backend": backend_of(self.evaluator),
             "interrupted": budget.interrupted,
             "stopped": budget.stopped,
         }

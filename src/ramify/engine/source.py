@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,27 +12,33 @@ from numpy.typing import NDArray
 from ramify import _core
 from ramify.engine.batch import (
     Arrays,
+    Batch,
     Evaluation,
     Evaluator,
     LatentModel,
     LatentOutput,
+    as_rows,
+    exchanged,
     first_rows,
     new_arrays,
     per_player,
-    split,
 )
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.games import Game, State
 
-Answer = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
+Answer = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
 
 
 class Source(Protocol):
-    """Creates searches, provides the arrays of their batches, and evaluates the batches."""
+    """Creates searches, provides the arrays of their batches, and evaluates the batches.
+
+    Batches in flight at the same time are told apart by their lane: 0, 1, ...
+    """
 
     num_actions: int
     name: str
+    overlaps: bool  # whether evaluations run in the background, on a device of their own
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search: ...
     def begin(self, states: Sequence[State]) -> None:
@@ -40,29 +46,57 @@ class Source(Protocol):
         ...
 
     def follow_weights(self) -> None:
-        """Forget evaluations by earlier weights; called before leaves are collected."""
+        """Forget evaluations by earlier weights; called before leaves are gathered and before they are absorbed."""
         ...
 
-    def arrays(self, rows: int) -> Arrays:
-        """Arrays with at least this many rows."""
+    def arrays(self, lane: int, rows: int) -> Arrays:
+        """The arrays of this lane, with at least this many rows."""
         ...
 
-    def answer(self, rows: Sequence[int]) -> Answer:
+    def start(self, lane: int, rows: int) -> RawAnswer | None:
+        """Start evaluating the first rows in the background; None if that is not possible."""
+        ...
+
+    def answer(self, lane: int, counts: Sequence[int]) -> Answer:
         """Evaluate the first rows; ``counts`` says how many belong to each search, in order."""
         ...
 
 
-class RulesSource:
-    """Rows are positions, evaluated by an evaluator."""
+class RawAnswer:
+    """Rows that are being evaluated on a device; ``handle()`` waits for their logits and values, viewer first."""
 
-    def __init__(self, game: Game, evaluator: Evaluator | None, cache: EvaluationCache | None = None) -> None:
+    def __init__(self, handle: Callable[[], tuple[NDArray[Any], NDArray[Any]]], batch: Batch, rows: int) -> None:
+        self._handle, self._rows = handle, rows
+        self._seconds = batch.acting[:rows, 1] & ~batch.acting[:rows, 0]  # rows in which the viewer is player 1
+
+    def result(self) -> Answer:
+        logits, values = (array[: self._rows] for array in self._handle())
+        if values.ndim == 2 and self._seconds.any():
+            logits, values = exchanged(logits, self._seconds, 3), exchanged(values, self._seconds, 2)
+        return logits, values, None
+
+
+class RulesSource:
+    """Rows are positions, evaluated by an evaluator.
+
+    ``fixed_rows`` pads every batch to one size, for evaluators whose rounding depends on the size.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator | None,
+        fixed_rows: int | None = None,
+        cache: EvaluationCache | None = None,
+    ) -> None:
         self.game = game
-        self.evaluator = evaluator  # None: the core answers itself
+        self.evaluator = evaluator  # None: the core evaluates
         self.cache = cache
         self.num_actions = game.num_actions
         self.name = game.name
-        self._arrays: Arrays = {}
-        self._rows = 0
+        self.overlaps = bool(getattr(evaluator, "asynchronous", False))
+        self._fixed = fixed_rows
+        self._arrays: dict[int, Arrays] = {}
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search:
         settings = config.model_dump()
@@ -75,34 +109,46 @@ class RulesSource:
         return search
 
     def begin(self, states: Sequence[State]) -> None:
-        pass  # positions speak for themselves
+        pass  # rows contain all that is needed
 
     def follow_weights(self) -> None:
         if self.cache is not None:
             self.cache.follow()
 
-    def arrays(self, rows: int) -> Arrays:
-        if rows > self._rows:
-            self._rows = rows
-            self._arrays = new_arrays(rows, self.game.observation_shape, self.num_actions)
-        return self._arrays
+    def arrays(self, lane: int, rows: int) -> Arrays:
+        arrays = self._arrays.get(lane)
+        if arrays is None or len(arrays["keys"]) < rows:
+            legal = bool(getattr(self.evaluator, "needs_legal", True))
+            arrays = new_arrays(rows, self.game.observation_shape, self.num_actions, legal)
+            prepare = getattr(self.evaluator, "prepare_arrays", None)  # memory of its own, such as pinned
+            self._arrays[lane] = arrays = prepare(arrays) if prepare is not None else arrays
+        return arrays
 
-    def answer(self, rows: Sequence[int]) -> Answer:
+    def start(self, lane: int, rows: int) -> RawAnswer | None:
+        if not self.overlaps:
+            return None
+        batch = first_rows(self._arrays[lane], self._fixed or rows)
+        return RawAnswer(self.evaluator.submit_raw(batch), batch, rows)  # type: ignore[union-attr]
+
+    def answer(self, lane: int, counts: Sequence[int]) -> Answer:
         assert self.evaluator is not None
-        batch = first_rows(self._arrays, sum(rows))
+        rows = sum(counts)
+        batch = first_rows(self._arrays[lane], self._fixed or rows)
         answer = self.evaluator.evaluate(batch)
-        self.follow_weights()
         try:
             logits, values = answer.logits, answer.values
         except AttributeError:
             raise _core.EvaluatorError(
                 f"evaluate() must return an Evaluation with logits and values, not {type(answer).__name__}"
             ) from None
-        return *split(Evaluation(logits, values), batch), None
+        logits, values = as_rows(Evaluation(logits, values), batch, self.num_actions)
+        return logits[:rows], values[:rows], None
 
 
 class LatentSource:
     """Rows are (latent state, action) pairs, evaluated by the model; latent states are stored here by slot."""
+
+    overlaps = False
 
     def __init__(self, model: LatentModel) -> None:
         if model.acting not in ("alternating", "single", "both"):
@@ -112,8 +158,7 @@ class LatentSource:
         self.model = model
         self.num_actions = int(model.num_actions)
         self.name = type(model).__name__
-        self._arrays: Arrays = {}
-        self._rows = 0
+        self._arrays: dict[int, Arrays] = {}
         self._roots: list[State] = []
         self._latents: list[list[Any]] = []
 
@@ -131,33 +176,36 @@ class LatentSource:
     def follow_weights(self) -> None:
         pass  # latent states have no keys: nothing is kept
 
-    def arrays(self, rows: int) -> Arrays:
-        if rows > self._rows:
-            self._rows = rows
-            self._arrays = {
+    def arrays(self, lane: int, rows: int) -> Arrays:
+        arrays = self._arrays.get(lane)
+        if arrays is None or len(arrays["slots"]) < rows:
+            self._arrays[lane] = arrays = {
                 "legal": np.zeros((rows, 2, self.num_actions), np.uint8),
                 "acting": np.zeros((rows, 2), np.uint8),
                 "parents": np.zeros(rows, np.int32),
                 "actions": np.zeros((rows, 2), np.int32),
                 "slots": np.zeros(rows, np.int32),
             }
-        return self._arrays
+        return arrays
 
-    def answer(self, rows: Sequence[int]) -> Answer:
-        n = sum(rows)
-        owner = np.repeat(np.arange(len(rows)), rows)
-        parents, actions = self._arrays["parents"][:n], self._arrays["actions"][:n]
+    def start(self, lane: int, rows: int) -> None:
+        del lane, rows  # models are called in the caller's thread
+
+    def answer(self, lane: int, counts: Sequence[int]) -> Answer:
+        n, arrays = sum(counts), self._arrays[lane]
+        owner = np.repeat(np.arange(len(counts)), counts)
+        parents, actions = arrays["parents"][:n], arrays["actions"][:n]
         output = self._initial(owner) if n and parents[0] < 0 else self._recurrent(owner, parents, actions)
         if not all(hasattr(output, name) for name in ("latents", "logits", "values", "rewards")):
             raise _core.EvaluatorError(f"the model must return a LatentOutput, not {type(output).__name__}")
         if not hasattr(output.latents, "__len__") or len(output.latents) != n:
             given = len(output.latents) if hasattr(output.latents, "__len__") else type(output.latents).__name__
             raise _core.EvaluatorError(f"the model must return {n} latent states, not {given}")
-        for i, (search, slot) in enumerate(zip(owner, self._arrays["slots"][:n], strict=True)):
+        for i, (search, slot) in enumerate(zip(owner, arrays["slots"][:n], strict=True)):
             store = self._latents[search]
             store.extend([None] * (int(slot) + 1 - len(store)))
             store[slot] = output.latents[i]
-        return self._per_player(output, n, actions)
+        return self._per_player(output, arrays["acting"][:n].view(np.bool_), actions)
 
     def _initial(self, owner: NDArray[np.int64]) -> LatentOutput:
         return self.model.initial(np.stack([self._roots[search].observation(self._viewer(search)) for search in owner]))
@@ -171,9 +219,8 @@ class LatentSource:
         latents = stack([self._latents[search][slot] for search, slot in zip(owner, parents, strict=True)])
         return self.model.recurrent(latents, actions if self.model.acting == "both" else actions.max(axis=1))
 
-    def _per_player(self, output: LatentOutput, n: int, actions: NDArray[np.int32]) -> Answer:
-        acting = self._arrays["acting"][:n].view(np.bool_)
-        zero_sum = self.model.acting != "single"
+    def _per_player(self, output: LatentOutput, acting: NDArray[np.bool_], actions: NDArray[np.int32]) -> Answer:
+        n, zero_sum = len(acting), self.model.acting != "single"
         logits = per_player(output.logits, n, acting, what="logits", actions=self.num_actions, zero_sum=zero_sum)
         values = per_player(output.values, n, acting, what="values", actions=None, zero_sum=zero_sum)
         if output.rewards is None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
-from ramify.engine.batch import Evaluation
+from ramify.engine.batch import Evaluation, exchanged
 
 Outputs = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits, values
 LEAST_SHARE = 16  # rows: two calls with half of that each take a small network as long as one with all of them
@@ -27,14 +27,6 @@ def by_player(outputs: Outputs, acting: NDArray[np.bool_]) -> Evaluation:
         logits = exchanged(logits, seconds, 3)
         values = exchanged(values, seconds, 2)
     return Evaluation(logits, values)
-
-
-def exchanged(array: NDArray[np.float32], rows: NDArray[np.bool_], dimensions: int) -> NDArray[np.float32]:
-    if array.ndim != dimensions:  # the viewer's alone: whose that is, everybody knows
-        return array
-    array = array.copy()
-    array[rows] = array[rows, ::-1]
-    return array
 
 
 def check_shapes(logits: Sequence[int], values: Sequence[int], rows: int) -> None:

@@ -56,7 +56,7 @@ class Orchestrator:
         engine = BatchedNeuralMCTS(
             self.model,
             config.exploration_constant,
-            batch_size=config.search().batch,
+            batch_size=config.search().batch_size,
             enable_transposition_table=config.enable_transposition_table,
             max_table_size=config.max_table_size,
             seed=config.seed,

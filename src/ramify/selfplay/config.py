@@ -87,7 +87,7 @@ class PlayConfig(Settings):
             "resign_moves": self.resign_moves,
             "playthrough": self.playthrough,
             "reuse": self.reuse,
-            "leaves": search.batch,
+            "leaves": search.batch_size,
             "max_moves": self.max_moves or 0,
             "ask": ask,
             "rollouts": rollouts,

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
 from ramify import _core
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import checked_seed
-from ramify.engine.batch import (
-    Arrays,
-    Batch,
-    Evaluation,
-    Evaluator,
-    NativeEvaluator,
-    first_rows,
-    new_arrays,
-    split,
-)
+from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
+from ramify.engine.pipeline import Pipeline
 from ramify.engine.result import SearchResult, action_by
-from ramify.evaluators.outputs import exchanged
+from ramify.engine.source import RulesSource
 from ramify.games import Game
 from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
@@ -35,21 +25,7 @@ BUSY = (
     "stop() may be called from other threads"
 )
 
-Rows = tuple[Any, Any, float]  # logits, values, seconds of the evaluator
-
-
-class RawAnswer:
-    """Rows that are being evaluated on a device."""
-
-    def __init__(self, handle: Any, batch: Batch, rows: int) -> None:
-        self.handle, self.rows, self.started = handle, rows, time.perf_counter()
-        self.seconds = batch.acting[:rows, 1] & ~batch.acting[:rows, 0]  # rows in which the viewer is player 1
-
-    def result(self) -> Rows:
-        logits, values = (array[: self.rows] for array in self.handle())
-        if values.ndim == 2 and self.seconds.any():
-            logits, values = exchanged(logits, self.seconds, 3), exchanged(values, self.seconds, 2)
-        return logits, values, time.perf_counter() - self.started
+SHARES = 2  # of the games: one share is searched while the other is evaluated
 
 
 class SelfPlay:
@@ -111,26 +87,34 @@ class SelfPlay:
             first,
             -1 if games is None else games,
             threads,
+            SHARES,
             None if self.cache is None else self.cache.core,
         )
         self._alone = _core.Exclusive(BUSY)
         self._stopping = False
-        self._rows = (parallel_games + 1) // 2 * self.search.batch
-        if fixed_batches is not None and fixed_batches < self._rows:
-            raise ValueError(f"fixed_batches must be at least {self._rows} for {parallel_games} parallel games")
-        self._fixed = fixed_batches
-        rows = max(self._rows, fixed_batches or 0)
-        self._arrays = [self._new_arrays(rows), self._new_arrays(rows)]
-        self.batches = self.evaluated = 0
-        self.busy = 0.0  # seconds in which the evaluator worked
-        self.waited = self.gathered = self.absorbed = self.submitted = 0.0  # seconds of the loop: where they went
+        rows = (parallel_games + 1) // 2 * self.search.batch_size
+        if fixed_batches is not None and fixed_batches < rows:
+            raise ValueError(f"fixed_batches must be at least {rows} for {parallel_games} parallel games")
+        self._rows = max(rows, fixed_batches or 0)
+        evaluator = None if self._native else self.evaluator
+        self._source = RulesSource(game, evaluator, fixed_batches, self.cache)  # type: ignore[arg-type]
+        self._pipeline = Pipeline(self._source, SHARES)
         self.started = time.perf_counter()
 
-    def _new_arrays(self, rows: int) -> Arrays:
-        needs_legal = getattr(self.evaluator, "needs_legal", True)
-        arrays = new_arrays(rows, self.game.observation_shape, self.game.num_actions, needs_legal)
-        prepare = getattr(self.evaluator, "prepare_arrays", None)  # memory of its own, such as pinned
-        return prepare(arrays) if prepare is not None else arrays
+    @property
+    def batches(self) -> int:
+        """Number of batches evaluated."""
+        return self._pipeline.batches
+
+    @property
+    def evaluated(self) -> int:
+        """Number of positions evaluated."""
+        return self._pipeline.evaluated
+
+    @property
+    def busy(self) -> float:
+        """Seconds in which the evaluator worked."""
+        return self._pipeline.busy
 
     @property
     def counts(self) -> dict[str, int]:
@@ -142,12 +126,13 @@ class SelfPlay:
 
     def spent(self) -> dict[str, float]:
         """Seconds in which the evaluator was busy, and seconds of the loop by activity."""
+        pipeline = self._pipeline
         return {
-            "busy": self.busy,
-            "waiting": self.waited,
-            "gathering": self.gathered,
-            "absorbing": self.absorbed,
-            "submitting": self.submitted,
+            "busy": pipeline.busy,
+            "waiting": pipeline.waited,
+            "gathering": pipeline.gathered,
+            "absorbing": pipeline.absorbed,
+            "submitting": pipeline.submitted,
         }
 
     def take(self) -> list[bytes]:
@@ -167,61 +152,35 @@ class SelfPlay:
                 yield left
 
     def _play(self) -> Iterator[list[bytes]]:
-        with ThreadPoolExecutor(1, "ramify-evaluator") as executor:
-            pending: list[Future[Rows] | RawAnswer | None] = [None, None]
-            try:
-                while True:
-                    for half in (0, 1):
-                        self._finish(half, pending)
-                        rows = self._gather(half)
-                        if rows:
-                            pending[half] = self._submit(executor, half, rows)
-                    yield self._pool.take_finished()
-                    if pending == [None, None] and self._pool.idle:
-                        return
-            finally:  # finished games were yielded already; leaves in flight are cancelled
-                for future in pending:
-                    if isinstance(future, Future) and not future.cancel():
-                        future.exception()
-                self._pool.cancel()
-
-    def _submit(self, executor: ThreadPoolExecutor, half: int, rows: int) -> Future[Rows] | RawAnswer:
-        start = time.perf_counter()
         try:
-            return self._send(executor, first_rows(self._arrays[half], self._fixed or rows), rows)
-        finally:
-            self.submitted += time.perf_counter() - start
-
-    def _send(self, executor: ThreadPoolExecutor, batch: Batch, rows: int) -> Future[Rows] | RawAnswer:
-        if getattr(self.evaluator, "asynchronous", False):  # a device of its own, whose answers need no copy
-            return RawAnswer(self.evaluator.submit_raw(batch), batch, rows)  # type: ignore[union-attr]
-        return executor.submit(self._evaluate, batch, rows)
+            with self._pipeline:
+                while True:
+                    for share in range(SHARES):
+                        self._pipeline.step(share, self._gather)
+                    yield self._pool.take_finished()
+                    if self._pipeline.idle and self._pool.idle:
+                        return
+        finally:  # finished games were yielded already; leaves in flight are cancelled
+            self._pool.cancel()
 
     def _play_native(self) -> Iterator[list[bytes]]:
         while not self._pool.idle:
-            for half in (0, 1):
-                self._gather(half)
+            for share in range(SHARES):
+                self._gather(share)
             yield self._pool.take_finished()
 
-    def _gather(self, half: int) -> int:
-        start = time.perf_counter()
-        rows = self._gather_rows(half)
-        self.gathered += time.perf_counter() - start
-        return rows
-
-    def _gather_rows(self, half: int) -> int:
+    def _gather(self, share: int) -> _core.LeafBatch:
         if self._stopping:
             self._pool.stop()
-        if self.cache is not None:
-            self.cache.follow()
-        rows = self._pool.gather(half, self._arrays[half])
+        arrays = self._source.arrays(share, self._rows)
+        batch = self._pool.gather(share, arrays)
         while self._acts_in_python and (questions := self._pool.questions()):
             for place, number, move, temperature in questions:
                 self._answer(place, number, move, temperature)
-            if rows:
+            if batch:
                 break  # those who were answered come along with the next batch
-            rows = self._pool.gather(half, self._arrays[half])
-        return rows
+            batch = self._pool.gather(share, arrays)
+        return batch
 
     def _answer(self, place: int, number: int, move: int, temperature: float) -> None:
         result = SearchResult.from_report(
@@ -235,36 +194,3 @@ class SelfPlay:
         chosen = result.action(temperature, rng, self.play.acting)
         first, second = (action_by(player, chosen) if player in result.acting else -1 for player in (0, 1))
         self._pool.answer(place, first, second)
-
-    def _evaluate(self, batch: Batch, rows: int) -> Rows:
-        start = time.perf_counter()
-        answer = self.evaluator.evaluate(batch)  # type: ignore[union-attr]
-        logits, values = _as_rows(answer, batch, self.game.num_actions)
-        return logits[:rows], values[:rows], time.perf_counter() - start
-
-    def _finish(self, half: int, pending: list[Future[Rows] | RawAnswer | None]) -> None:
-        future = pending[half]
-        if future is None:
-            return
-        start = time.perf_counter()
-        logits, values, seconds = future.result()
-        pending[half] = None
-        self.waited += time.perf_counter() - start
-        self.busy += seconds
-        self.batches += 1
-        self.evaluated += len(values)
-        start = time.perf_counter()
-        if self.cache is not None:
-            self.cache.follow()
-        self._pool.absorb(half, logits, values)
-        self.absorbed += time.perf_counter() - start
-
-
-def _as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[Any, Any]:
-    """Logits and values in the form of the pool: one row per position where one player acts, else one per player."""
-    n = len(batch)
-    logits, values = np.asarray(answer.logits), np.asarray(answer.values)
-    one_each = logits.shape == (n, actions) and values.shape == (n,) and not batch.acting.all(axis=1).any()
-    if one_each and logits.dtype == values.dtype == np.float32:
-        return np.ascontiguousarray(logits), np.ascontiguousarray(values)
-    return split(answer, batch, actions)

@@ -377,7 +377,7 @@ def self_play(
     """Self-play games of a run: those with the numbers in ``unfinished``, then those numbered from ``first``."""
     loop = config.loop
     parallel = loop.parallel_games if games is None else min(loop.parallel_games, games)
-    fixed = (loop.parallel_games + 1) // 2 * config.search.batch if loop.exact else None
+    fixed = (loop.parallel_games + 1) // 2 * config.search.batch_size if loop.exact else None
     return SelfPlay(
         game,
         evaluator,

@@ -1,0 +1,60 @@
+// Threads that work on many searches at once. A batch is made of parts, one per search, whose rows follow each other.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <span>
+
+#include "base/thread_pool.hpp"
+#include "search/any_search.hpp"
+
+namespace ramify {
+
+// One search's share of a batch.
+struct Part {
+  AnySearch* search = nullptr;
+  int batch = 0;  // the number of the batch within the search
+  int leaves = 0;
+  int rows = 0;   // of the leaves that are not in the cache
+  int first = 0;  // its first row in the batch
+};
+
+class Group {
+ public:
+  explicit Group(int threads) : threads_(threads) {}
+
+  // Calls work(i) for every i below n, in these threads; `together` neighbours at a time, so that threads seldom meet.
+  template <class Work>
+  void share(std::size_t n, std::size_t together, Work work) {
+    std::atomic<std::size_t> next{0};
+    threads_.run([&](int) {
+      for (std::size_t i; (i = next.fetch_add(together)) < n;)
+        for (std::size_t k = i; k < std::min(i + together, n); ++k) work(k);
+    });
+  }
+
+  // Writes the rows that the parts have, one part after another; returns how many there are.
+  int write(std::span<Part> parts, const BatchView& view, std::size_t together = 1) {
+    int rows = 0;
+    for (Part& part : parts) {
+      part.first = rows;
+      rows += part.rows;
+    }
+    share(parts.size(), together, [&](std::size_t i) {
+      if (parts[i].rows) parts[i].search->write(parts[i].batch, view, parts[i].first);
+    });
+    return rows;
+  }
+
+  void absorb(std::span<const Part> parts, const EvaluationView& evaluation, std::size_t together = 1) {
+    share(parts.size(), together, [&](std::size_t i) {
+      if (parts[i].leaves) parts[i].search->absorb(parts[i].batch, evaluation, parts[i].first);
+    });
+  }
+
+ private:
+  ThreadPool threads_;
+};
+
+}  // namespace ramify
