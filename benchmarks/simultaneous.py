@@ -48,7 +48,7 @@ def golden_matrices() -> Iterator[tuple[str, Floats]]:
 def gap(payoffs: Floats, selection: str, simulations: int, seed: int = 0) -> float:
     """NashConv of what a search with this rule would play."""
     state = rf.make("matrix", payoffs=payoffs.tolist()).initial_state()
-    found = rf.search(state, simulations=simulations, seed=seed, selection=selection)
+    found = rf.search(state, rf.evaluators.Uniform(), simulations=simulations, seed=seed, selection=selection)
     method: Any = "visits" if selection == "puct" else "average"
     x, y = (found.policy(player, method)[: payoffs.shape[player]] for player in (0, 1))
     return rf.equilibria.nash_conv(payoffs, x / x.sum(), y / y.sum())

@@ -193,7 +193,7 @@ def test_watch_plays_a_game_to_its_end(run) -> None:
     code, out, _ = run(*arguments)
     assert code == 0
     lines = out.splitlines()
-    assert lines[:2] == ["red is x: search:simulations=100", "blue is o: search:simulations=200"]
+    assert lines[:2] == ["red (x): search:simulations=100", "blue (o): search:simulations=200"]
     assert lines[2].startswith("red plays ")
     assert lines[3].startswith("blue plays ")
     ending = re.search(r"hex\(size=11, swap=False\): (red \(x\)|blue \(o\)) wins after \d+ turns", lines[-1])
@@ -206,9 +206,26 @@ def test_watch_plays_a_game_to_its_end(run) -> None:
 def test_watch_shows_both_players_where_both_act(run) -> None:
     code, out, _ = run("watch", "goofspiel", *["search:simulations=50"] * 2, "-p", "cards=3")
     assert code == 0
-    assert "red is player 0: search:simulations=50" in out
-    assert re.search(r"red plays \S+ \(expects .*\)\nblue plays \S+ \(expects .*\)\n", out)
+    assert "player 0: search:simulations=50" in out
+    assert re.search(r"player 0 plays \S+ \(expects .*\)\nplayer 1 plays \S+ \(expects .*\)\n", out)
     assert "after 3 turns" in out or "after 2 turns" in out  # the last cards leave no choice
+
+
+def test_watch_calls_players_as_their_game_and_tables_do(run) -> None:
+    strong = "search:simulations=2,name=quick"
+    code, out, _ = run("watch", "chess", strong, "search:simulations=2", "-p", "draws=automatic")
+    assert code == 0
+    assert out.splitlines()[0].startswith("white (")
+    assert out.splitlines()[0].endswith(": quick")
+    assert {line.split()[0] for line in out.splitlines() if " plays " in line} == {"white", "black"}
+
+
+def test_watch_mentions_a_reused_search_only_if_there_is_one() -> None:
+    both = watch.sides(rf.make("hex"))
+    without, reused = (watch.caption(watch.Choice(1, 0, "a1", 0.5, kept), both).plain for kept in (0, 1234))
+    assert without.startswith("blue plays a1")
+    assert "0 visits" not in without
+    assert "1,234 visits" in reused
 
 
 def test_watch_players_play_tic_tac_toe_well() -> None:

@@ -36,6 +36,16 @@ def run_json(*arguments: str) -> dict[str, Any]:
     return dict(json.loads(shown.stdout))
 
 
+@pytest.mark.parametrize("given", [None, "uniform", "rollout:3"])
+def test_without_an_evaluator_the_command_and_the_library_search_alike(given: str | None) -> None:
+    named = {None: None, "uniform": rf.evaluators.Uniform(), "rollout:3": Rollout(3)}[given]
+    data = run_json("connect_four", "--simulations", "300", *(["--evaluator", given] if given else []))
+    result = rf.search(rf.make("connect_four").initial_state(), named, simulations=300)
+    assert data["value"] == result.value.tolist()
+    visits = {row["action"]: row["visits"] for row in data["players"][0]["actions"]}
+    assert [visits[action] for action in range(7)] == result.visit_counts.tolist()
+
+
 def test_the_numbers_are_those_of_the_library() -> None:
     data = run_json("tictactoe", "--actions", "b2 a1", "--simulations", "500", "--seed", "4", "-s", "c_puct=2.5")
     state = rf.make("tictactoe").initial_state()

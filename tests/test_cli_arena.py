@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import ramify as rf
-from ramify.arena import match, read_player
+from ramify.arena import match, read_player, short_names
 from tests.store.helpers import saved
 
 pytest.importorskip("sqlalchemy")
@@ -52,7 +53,7 @@ def test_tables_have_short_names_and_json_has_whole_texts(run) -> None:
     code, out, _ = run("tournament", "tictactoe", *players, *options)
     assert code == 0
     assert "temperature_moves" not in out
-    assert all(text in out for text in ("strong", "search:simulations=2 ", "search:simulations=4 "))
+    assert all(text in out for text in ("strong", "uniform @2 ", "uniform @4 "))
     found = json.loads(run("tournament", "tictactoe", *players, *options, "--json")[1])
     assert found["found"] == 6
     rows = {row["player"]: row for row in found["players"]}
@@ -65,8 +66,8 @@ def test_a_tournament_and_the_ratings_of_its_store_agree(run) -> None:
     command = ["tournament", "tictactoe", WEAK, third, STRONG, "--games", "6", "--store", "t.db"]
     code, out, _ = run(*command)
     assert code == 0
-    for player in (WEAK, third, STRONG):
-        assert player in out
+    for name in short_names([read_player(player).label for player in (WEAK, third, STRONG)]):
+        assert name in out
     assert "anchor" in out
     assert "/6" in out
     _, out, _ = run(*command, "--anchor", third, "--json")
@@ -93,8 +94,9 @@ def test_ratings_say_what_elo_means_and_rate_those_apart_who_never_met(run) -> N
     code, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK)
     assert code == 0
     assert "There are 2 groups of players without games between them" in out
-    assert out.index("group 1") < out.index(WEAK) < out.index("group 2") < out.index(others[0])
-    assert out.count("anchor") == 2
+    weak = short_names([WEAK, STRONG])[0]
+    assert out.index("group 1") < out.index(weak) < out.index("group 2") < out.index(others[0])
+    assert len(re.findall(r"\banchor {2}", out)) == 2
     assert "An Elo difference predicts the points per game" in out
     _, out, _ = run("ratings", "--store", "g.db", "--anchor", WEAK, "--json")
     found = json.loads(out)
@@ -102,6 +104,33 @@ def test_ratings_say_what_elo_means_and_rate_those_apart_who_never_met(run) -> N
     assert set(found["draw_model"]["strengths"]) == {row["identity"] for row in found["players"]}
     run("match", "tictactoe", WEAK, others[0], "--games", "2", "--store", "g.db")
     assert "groups" not in run("ratings", "--store", "g.db")[1]
+
+
+def test_a_match_and_the_ratings_of_its_store_have_the_same_anchor(run) -> None:
+    def anchor(*arguments: str) -> tuple[str, float]:
+        found = json.loads(run(*arguments, "--json")[1])
+        row = next(row for row in found["players"] if row["identity"] == found["anchor"])
+        return row["player"], row["elo"]
+
+    options = ["--games", "4", "--store", "a.db"]
+    label = {player: read_player(player).label for player in (WEAK, STRONG, "random")}
+    assert anchor("match", "tictactoe", STRONG, WEAK, *options) == (label[WEAK], 0)  # both new: the one to beat
+    assert anchor("ratings", "--store", "a.db") == (label[WEAK], 0)
+    assert anchor("match", "tictactoe", WEAK, STRONG, *options) == (label[WEAK], 0)
+    assert anchor("match", "tictactoe", STRONG, "random", *options) == (label[STRONG], 0)  # it was there before
+    assert anchor("tournament", "tictactoe", "random", STRONG, WEAK, *options) == (label[WEAK], 0)
+    shown = short_names([label[STRONG], label[WEAK]])[0]
+    assert anchor("match", "tictactoe", STRONG, WEAK, *options, "--anchor", shown) == (label[STRONG], 0)
+    assert f"relative to {shown}" in run("ratings", "--store", "a.db", "--anchor", shown)[1]
+
+
+@pytest.mark.parametrize(("games", "few"), [(4, True), (20, False)])
+def test_a_match_of_few_games_says_so(run, games: int, few: bool) -> None:
+    _, out, _ = run("match", "tictactoe", "random", "alphabeta:depth=1", "--games", str(games))
+    assert ("Too few games" in out) == few
+    assert "…" in out  # the interval
+    assert "+0 " not in out
+    assert "-0 " not in out
 
 
 def test_a_match_with_draws_shows_points_to_expect(run) -> None:
@@ -121,7 +150,7 @@ def test_a_gate_is_played_and_its_characteristic_shown(run) -> None:
     assert found["verdict"] == "stronger"
     assert found["wins"] + found["draws"] + found["losses"] == found["games"] == 2 * sum(found["pairs"])
     _, out, _ = run("gate", "tictactoe", "search:simulations=40", "random", "--max-games", "4")
-    assert "search:simulations=40 against random: undecided" in out
+    assert "rollout @40 against random: undecided" in out
     table = ["gate", "--characteristic", "--elo1", "200", "--max-games", "100"]
     code, out, _ = run(*table)
     assert code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -64,5 +65,10 @@ def test_selfplay_keeps_what_is_finished(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert err.startswith("ramify: stopped. ")
-    assert "run the same command with --games " in err
-    assert json.loads(out)["games"] >= 32
+    saved = json.loads(out)["games"]
+    assert saved >= 32
+    again = shlex.split(err.partition("ramify selfplay ")[2])  # the same command for the games that are left
+    assert ["selfplay", *again] == [
+        str(1_000_000 - saved) if word == "1000000" else word
+        for word in [*arguments, "--games-per-shard", "16", "--json"]
+    ]

@@ -98,7 +98,7 @@ def test_watch_play_and_selfplay_take_an_onnx_model(run, folder: Path, monkeypat
     network = str(folder / "net.onnx")
     code, out, err = run("watch", "hex", "search:simulations=4", "network", *MOST, "--network", network)
     assert (code, err) == (0, "")
-    assert f"blue is o: network:network={network}" in out
+    assert f"blue (o): network:network={network}" in out
     typed = iter(["b2", "quit"])
     monkeypatch.setattr("builtins.input", lambda _: next(typed))
     code, out, err = run("play", "hex", *MOST, "--network", network, "--simulations", "4")

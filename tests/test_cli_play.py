@@ -70,7 +70,7 @@ def test_a_game_of_hex_with_every_command(tmp_path: Path) -> None:
     typed = typed.format(tmp_path / "game.json")
     lines = piped("hex", "-p", "size=4", "--simulations", "60", typed=typed)
     text = "\n".join(lines)
-    assert "You are x (player 0), against a search guided by random games" in lines[0]
+    assert re.match(r"You are red \(x\), .*first.*, against a search guided by random games", lines[0])
     assert "'z9' is not a legal move here" in text
     assert stones(lines) == [(0, 0), (1, 1), (1, 1), (0, 0), (1, 1), (0, 0)]
     assert lines[-1].endswith("Goodbye.")
@@ -211,6 +211,23 @@ def test_both_move_at_once(played) -> None:
     assert lines[-1].endswith("Goodbye.")
     moves = next(line for line in lines if line.startswith("your move> ")).removeprefix("your move> ").split()
     assert moves == [rf.make("goofspiel").initial_state().action_name(action, 0) for action in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("game", "side", "words"),
+    [
+        ("tictactoe", "1", ["blue (o)", "second"]),
+        ("pyrat", "0", ["the rat (R)", "at once"]),
+        ("goofspiel", "1", ["player 1", "at once"]),
+        ("openspiel:breakthrough", "0", ["player 0", "first"]),
+    ],
+)
+def test_a_person_is_told_once_who_they_are(played, game: str, side: str, words: list[str]) -> None:
+    if ":" in game:
+        pytest.importorskip("pyspiel")
+    params = ["-p", "preset=tiny"] if game == "pyrat" else []
+    first = played(game, *params, "--side", side, "--simulations", "5", typed="quit\n")[0]
+    assert all(first.count(word) == 1 for word in words)
 
 
 @pytest.mark.parametrize("game", ["tictactoe", "connect_four", "chess", "pyrat", "matrix", "openspiel:breakthrough"])

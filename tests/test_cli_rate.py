@@ -196,10 +196,9 @@ def test_names_are_escaped(run, tmp_path, evil):
 
 @pytest.mark.parametrize("command", ["rate", "report"])
 def test_what_is_no_run_is_named(run, tmp_path, command):
-    assert run(command, "nowhere")[::2] == (
-        2,
-        "ramify: there is no training run in nowhere: it has no config.yaml; 'ramify train' makes one\n",
-    )
+    code, _, err = run(command, "nowhere")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "neither nowhere nor runs/nowhere" in err
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty/config.yaml").write_text("game: hex")
     assert run(command, "empty")[::2] == (2, "ramify: the run in empty has no checkpoint yet\n")
@@ -232,3 +231,17 @@ def test_everybody_is_connected(tmp_path):
     pairs = run_pairings(entrants)
     assert len({frozenset(one.identity for one in pair) for pair in pairs}) == len(pairs) == 12 + 6 + 1
     assert {one.identity for pair in pairs for one in pair} == {one.config.identity for one in entrants}
+
+
+def test_a_run_that_is_not_there_is_answered_with_those_that_are(run, tmp_path):
+    for folder in ("runs/hex-5", "elsewhere/first"):
+        (tmp_path / folder / "checkpoints").mkdir(parents=True)
+        (tmp_path / folder / "config.yaml").write_text("")
+    (tmp_path / "runs/notes").mkdir()
+    for command in ("rate", "report"):
+        code, _, err = run(command, "hex-55")
+        assert (code, err.count("\n")) == (2, 1)
+        assert str(Path("runs/hex-55")) in err
+        assert "'hex-5'" in err
+        assert "notes" not in err
+        assert "elsewhere/first" in run(command, "elsewhere/second")[2]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
+import time
+from pathlib import Path
 
 import pytest
 
 import ramify as rf
-from ramify.cli.curves import sparkline
+from ramify.cli.common import sparkline
 
 SMALL = ["network=1x8", "loop.games=8", "loop.threads=1", "loop.rollout_iterations=1", "loop.rollout_simulations=10"]
 
@@ -182,7 +185,7 @@ def test_lines_tell_of_new_iterations_only(capsys):
     from ramify.cli.train import Lines
     from ramify.training import Status
 
-    lines = Lines(quiet=False)
+    lines = Lines(Path("runs/here"), quiet=False)
     status = Status(iteration=2, history=[{"game_length": 7.0}, {"game_length": 8.0}])
     lines(status)
     assert capsys.readouterr().out == ""
@@ -191,3 +194,57 @@ def test_lines_tell_of_new_iterations_only(capsys):
     lines(status)
     lines(status)
     assert capsys.readouterr().out == "iteration 3  step 0  0 s  game_length 9.000\n"
+
+
+def test_without_a_terminal_a_line_is_printed_at_the_start_and_while_nothing_is_reported(capsys, monkeypatch):
+    from ramify.cli import train
+    from ramify.training import Status
+
+    monkeypatch.setattr(train, "LINE_SECONDS", 0.02)
+    printed = ""
+    with train.Lines(Path("runs/here"), quiet=False) as lines:
+        printed += capsys.readouterr().out
+        assert "runs/here" in printed
+        lines(Status(phase="playing", iteration=3, iterations=9, share=0.5))
+        end = time.monotonic() + 30
+        while "playing" not in printed and time.monotonic() < end:
+            time.sleep(0.01)
+            printed += capsys.readouterr().out
+    assert "4 of 9" in printed
+    assert "50 %" in printed
+    with train.Lines(Path("runs/here"), quiet=True) as lines:
+        lines(Status())
+        time.sleep(0.05)
+    assert capsys.readouterr().out == ""
+
+
+def test_the_commands_named_at_the_end_work(run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))  # nobody plays
+    _, out, _ = run("train", "hex", "-p", "size=3", *SMALL, "loop.iterations=1", "search.simulations=4")
+    assert "runs/hex-size=3/checkpoints/000001" in out
+    commands = [shlex.split(line)[1:] for line in out.splitlines() if line.startswith("  ramify ")]
+    assert [words[0] for words in commands] == ["play", "rate", "report"]
+    quick = {"play": ["--simulations", "2"], "rate": ["--games", "2", "--no-references"], "report": []}
+    for words in commands:
+        code, _, err = run(*words, *quick[words[0]])
+        assert (code, err) == (0, ""), words
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (["hex-5", "size=4"], "-p size=4"),
+        (["hex-5", "-s", "loop.games=4"], "loop.games=4"),
+        (["hex-5", "-s", "simulations=4"], "search.simulations=4"),
+        (["hex-5", "-s", "size=4"], "-p size=4"),
+        (["hex", "-p", "loop.games=4"], "loop.games=4"),
+        (["hex-5", "iterations=4"], "loop.iterations=4"),
+    ],
+)
+def test_a_setting_given_the_wrong_way_is_answered_with_one_that_works(words, right, run):
+    code, _, err = run("train", *words, "--show")
+    assert (code, err.count("\n")) == (2, 1)
+    assert err.strip().endswith(f"use {right}")
+    code, out, err = run("train", words[0], *right.split(), "--show")
+    assert (code, err) == (0, "")
+    assert right.removeprefix("-p ").rpartition(".")[2].replace("=", ": ") in out

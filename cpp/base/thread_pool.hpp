@@ -1,6 +1,7 @@
 // A few threads that wait for work and do it together.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -40,6 +41,7 @@ class ThreadPool {
     }
     shared_->wake.notify_all();
     shared_->attempt(work, 0);
+    shared_->spin([this] { return shared_->running == 0; });
     std::unique_lock<std::mutex> guard(shared_->mutex);
     shared_->done.wait(guard, [this] { return shared_->running == 0; });
     if (shared_->error) std::rethrow_exception(std::exchange(shared_->error, nullptr));
@@ -54,9 +56,25 @@ class ThreadPool {
     std::condition_variable wake, done;
     const std::function<void(int)>* work = nullptr;
     std::exception_ptr error;
-    std::uint64_t round = 0;
-    int running = 0;
-    bool stopping = false;
+    std::atomic<std::uint64_t> round{0};
+    std::atomic<int> running{0};
+    std::atomic<bool> stopping{false};
+    bool spins = false;  // there is a core for every thread
+
+    // Waits a moment for a condition, without sleep: work often comes in short pieces, and to wake a thread takes as long
+    // as one of them.
+    template <class Condition>
+    void spin(Condition met) const {
+      constexpr int kTurns = 1000;  // a few ten microseconds
+      for (int turn = 0; spins && turn < kTurns && !met(); ++turn) pause_briefly();
+    }
+    static void pause_briefly() {
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#elif defined(__aarch64__)
+      asm volatile("yield");
+#endif
+    }
 
     void attempt(const std::function<void(int)>& task, int index) {
       try {
@@ -71,6 +89,7 @@ class ThreadPool {
       std::uint64_t seen = 0;
       while (true) {
         const std::function<void(int)>* task;
+        spin([&] { return stopping || round != seen; });
         {
           std::unique_lock<std::mutex> guard(mutex);
           wake.wait(guard, [&] { return stopping || round != seen; });
@@ -87,6 +106,7 @@ class ThreadPool {
 
   void start() {
     shared_ = std::make_unique<Shared>();
+    shared_->spins = threads_ > 1 && static_cast<unsigned>(threads_) <= std::thread::hardware_concurrency();
     forks_ = fork_count();
     Shared* shared = shared_.get();
     try {

@@ -92,7 +92,7 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
 void bind_alphabeta(nb::module_& m) {
   m.attr("MOST_DEPTH") = kMostDepth;
   m.def("alphabeta", &alphabeta, "state"_a, "settings"_a,
-        "Alpha-beta search of one position; ramify.engine.alphabeta calls it.",
+        "Run an alpha-beta search; use ramify.alphabeta() instead.",
         nb::sig("def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]"));
 }
 

@@ -78,18 +78,22 @@ void bind_equilibria(nb::module_& m) {
   m.attr("matrix_tie") = kTie;
   m.attr("matrix_rounding") = kRounding;
   m.def("solve_matrix", &solve, "payoffs"_a, "choose"_a, "all"_a, "tie"_a, "rounding"_a,
-        "(x, y, value, nash_conv, constant_sum, unique, constant, (extreme x, extreme y, pairs) or None) of a game\n"
-        "[1 or 2, n0, n1].",
+        "Compute a Nash equilibrium of a matrix game; use ramify.equilibria.solve() instead.\n\n"
+        "`payoffs` has shape [1, n0, n1] (zero-sum) or [2, n0, n1]. Returns a tuple (x, y, value, nash_conv,\n"
+        "constant_sum, unique, constant, extremes); with `all`, extremes is (extreme x, extreme y, pairs), else None.",
         nb::sig("def solve_matrix(payoffs: NDArray[numpy.float64], choose: str, all: bool, tie: float, "
                 "rounding: float) -> tuple[Any, ...]"));
-  m.def("zero_sum_values", &values, "payoffs"_a, "The values of zero-sum games, [games, n0, n1].", nb::rv_policy::move,
+  m.def("zero_sum_values", &values, "payoffs"_a,
+        "Return the values of zero-sum games with payoffs of shape [games, n0, n1].", nb::rv_policy::move,
         nb::sig("def zero_sum_values(payoffs: NDArray[numpy.float64]) -> NDArray[numpy.float64]"));
   m.def("solve_matrices", &repeat, "payoffs"_a, "choose"_a,
-        "Solve zero-sum games [games, n0, n1] inside the core; returns the sum of their values. For benchmarks.",
+        "Solve zero-sum games, payoffs [games, n0, n1], and return the sum of their values. For benchmarks.",
         nb::sig("def solve_matrices(payoffs: NDArray[numpy.float64], choose: str) -> float"));
   m.def("nash_conv", [](const Tables& payoffs, const Row& x, const Row& y) {
           return nash_conv(to_game(payoffs), x.data(), y.data());
-        }, "payoffs"_a, "x"_a, "y"_a, "What both players could gain by deviating alone, of payoffs [1 or 2, n0, n1].",
+        }, "payoffs"_a, "x"_a, "y"_a,
+        "Return the sum of what each player could gain by deviating from the strategies x and y.\n\n"
+        "`payoffs` has shape [1, n0, n1] (zero-sum) or [2, n0, n1].",
         nb::sig("def nash_conv(payoffs: NDArray[numpy.float64], x: NDArray[numpy.float64], "
                 "y: NDArray[numpy.float64]) -> float"));
 }

@@ -38,7 +38,8 @@ void check_not_read(const AnyState& state) {
 }
 
 void bind_exclusive(nb::module_& m) {
-  nb::class_<Exclusive>(m, "Exclusive", "A block that one caller at a time may be in; others get a RuntimeError.")
+  nb::class_<Exclusive>(m, "Exclusive",
+                        "Context manager for one caller at a time; others get a RuntimeError with the text `busy`.")
       .def(nb::init<std::string>(), "busy"_a)
       .def("__enter__", &Exclusive::enter)
       .def("__exit__", [](Exclusive& e, const nb::args&) { e.leave(); },

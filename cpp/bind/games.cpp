@@ -166,32 +166,35 @@ std::uint64_t read_seed(nb::handle seed) {
 }
 
 void bind_symmetry(nb::module_& m) {
-  nb::class_<Symmetry>(m, "Symmetry", "A map of a game onto itself, as permutations of observation and actions.")
-      .def_ro("name", &Symmetry::name)
-      .def_ro("swaps_players", &Symmetry::swaps_players, "Whether the players change places.")
+  nb::class_<Symmetry>(m, "Symmetry", "A symmetry of a game, as permutations of its observations and actions.")
+      .def_ro("name", &Symmetry::name, "Name of the symmetry.")
+      .def_ro("swaps_players", &Symmetry::swaps_players, "Whether the symmetry exchanges the players.")
       .def_prop_ro("observation", [](const Symmetry& s) { return to_array(s.observation); }, nb::rv_policy::move,
-                   "new.ravel()[i] = old.ravel()[observation[i]]")
+                   "Indices that transform an observation: new.ravel()[i] = old.ravel()[observation[i]].")
       .def_prop_ro("actions", [](const Symmetry& s) { return to_array(s.actions); }, nb::rv_policy::move,
-                   "Action a becomes actions[a].")
+                   "Permutation of the actions: action a becomes actions[a].")
       .def("__repr__", [](const Symmetry& s) { return "<symmetry '" + s.name + "'>"; });
 }
 
 void bind_game(nb::module_& m) {
-  nb::class_<AnyGame>(m, "Game", "A game of the compiled core: its rules and parameters. Make one with ramify.make().")
-      .def_prop_ro("name", &AnyGame::name)
-      .def_prop_ro("params", [](const AnyGame& g) { return to_python(g.params()); }, "Every parameter in force.",
+  nb::class_<AnyGame>(m, "Game", "A game of the compiled core with its parameters. Use ramify.make() to create one.")
+      .def_prop_ro("name", &AnyGame::name, "Name of the game, as in ramify.make().")
+      .def_prop_ro("params", [](const AnyGame& g) { return to_python(g.params()); },
+                   "All parameters of the game, including defaults.",
                    nb::sig("def params(self) -> dict[str, Any]"))
-      .def_prop_ro("num_actions", &AnyGame::num_actions, "Length of the policy vector.")
+      .def_prop_ro("num_actions", &AnyGame::num_actions, "Number of actions; the length of policy vectors.")
       .def_prop_ro("observation_shape",
                    [](const AnyGame& g) { return nb::tuple(nb::cast(g.observation_shape())); },
+                   "Shape of the arrays that State.observation returns.",
                    nb::sig("def observation_shape(self) -> tuple[int, ...]"))
-      .def_prop_ro("simultaneous", &AnyGame::simultaneous, "Whether both players can act at once.")
+      .def_prop_ro("simultaneous", &AnyGame::simultaneous, "Whether both players may act in the same turn.")
       .def_prop_ro("symmetries", &AnyGame::symmetries, nb::rv_policy::reference_internal,
-                   "Maps of the game onto itself; the identity first.")
-      .def_prop_ro("state_bytes", &AnyGame::state_bytes, "Memory of one position inside the core.")
+                   "Symmetries of the game, starting with the identity.")
+      .def_prop_ro("state_bytes", &AnyGame::state_bytes, "Size of a state in the core, in bytes.")
       .def("initial_state",
            [](const AnyGame& g, nb::handle seed) { return g.initial(read_seed(seed)); }, "seed"_a = nb::none(),
-           "The start. The seed matters where the start is random; None draws a fresh one.",
+           "Return the initial state.\n\n"
+           "The seed is used by games with a random initial state; None chooses a random seed.",
            nb::sig("def initial_state(self, seed: int | None = None) -> State"))
       .def("state",
            [](const AnyGame& g, const std::optional<nb::str>& text, const nb::kwargs& parts) {
@@ -202,10 +205,11 @@ void bind_game(nb::module_& m) {
                return dict;
              }));
            },
-           "text"_a = nb::none(), "parts"_a, "A position from its parts (as in `state.fields`) or its short text form.",
+           "text"_a = nb::none(), "parts"_a,
+           "Return the state with the given fields (see `State.fields`) or in the given text notation, such as a FEN.",
            nb::sig("def state(self, text: str | None = None, **parts: Any) -> State"))
       .def("random_turns", &AnyGame::random_turns, "seed"_a, "games"_a, nb::call_guard<GilRelease>(),
-           "Play random games inside the core; returns the number of turns. For benchmarks.")
+           "Play random games in the core and return the total number of turns. For benchmarks.")
       .def("__eq__", [](const AnyGame& a, nb::handle b) {
              const AnyGame* other = nullptr;
              return nb::try_cast(b, other) && other && a.name() == other->name() && a.params() == other->params();
@@ -218,44 +222,55 @@ void bind_game(nb::module_& m) {
 void bind_state(nb::module_& m) {
   nb::handle module = m;
   const auto copy = [](const AnyState& s) { return s.copy(); };
-  nb::class_<AnyState>(m, "State", "A position of a native game.")
-      .def_prop_ro("game", [](const AnyState& s) { return std::const_pointer_cast<AnyGame>(s.game()); })
-      .def_prop_ro("acting", &acting_players, "Players who choose now: (0,), (1,), (0, 1), or () when the game is over.",
+  nb::class_<AnyState>(m, "State", "A state of a game of the compiled core.")
+      .def_prop_ro("game", [](const AnyState& s) { return std::const_pointer_cast<AnyGame>(s.game()); },
+                   "The game this state belongs to.")
+      .def_prop_ro("acting", &acting_players, "Players to act: (0,), (1,) or (0, 1), or () if the game is over.",
                    nb::sig("def acting(self) -> tuple[int, ...]"))
-      .def_prop_ro("is_over", [](const AnyState& s) { return s.acting() == kOver; })
-      .def_prop_ro("current_player", &current_player, "The player who acts; None where both act or the game is over.",
+      .def_prop_ro("is_over", [](const AnyState& s) { return s.acting() == kOver; }, "Whether the game is over.")
+      .def_prop_ro("current_player", &current_player,
+                   "The player to act; None if both players act or the game is over.",
                    nb::sig("def current_player(self) -> int | None"))
-      .def_prop_ro("winner", &winner, "Who has the higher returns in a finished game; None: a draw, or not over.",
+      .def_prop_ro("winner", &winner, "The player with the higher returns; None if the game is a draw or not over.",
                    nb::sig("def winner(self) -> int | None"))
       .def_prop_ro("returns", [](const AnyState& s) { return copied<float>(s.returns()); },
-                   "Rewards so far, per player: float32[2].", nb::sig("def returns(self) -> NDArray[numpy.float32]"))
-      .def_prop_ro("key", &AnyState::key, "64 bits; equal keys promise equal futures.")
-      .def_prop_ro("history_key", &AnyState::history_key, "As key, but equal only for equal repetition histories too.")
+                   "Sum of rewards so far for each player, a float32 array of length 2.",
+                   nb::sig("def returns(self) -> NDArray[numpy.float32]"))
+      .def_prop_ro("key", &AnyState::key,
+                   "64-bit key of the state. States with equal keys have the same continuations.")
+      .def_prop_ro("history_key", &AnyState::history_key,
+                   "Like `key`, but different for states with different repetition histories.")
       .def_prop_ro("canonical_key", &AnyState::canonical_key, 
-                   "The least key among the images under symmetries that keep the players; the key, where a game has none.")
+                   "Smallest key among the images of the state under the symmetries that do not exchange the players.")
       .def_prop_ro("heuristic", &AnyState::heuristic,
-                   "Heuristic estimate of player 0's remaining rewards; None if the game has no heuristic.",
+                   "Heuristic estimate of the rewards player 0 will still receive; None if the game has no heuristic.",
                    nb::sig("def heuristic(self) -> float | None"))
       .def_prop_ro("fields", [](const AnyState& s) { return to_python(s.fields()); },
-                   "The position as plain data; game.state(**fields) restores it.",
+                   "The state as plain data; game.state(**fields) restores it.",
                    nb::sig("def fields(self) -> dict[str, Any]"))
       .def("legal_actions", [](const AnyState& s, std::optional<int> p) {
              return copied<std::int32_t>(s.actions(checked_player(s, p)));
-           }, "player"_a = nb::none(), "int32, ascending; empty for a player who does not act.",
+           }, "player"_a = nb::none(),
+           "Return the legal actions in ascending order, an int32 array; empty if the player does not act.\n\n"
+           "The player may be omitted if only one player acts.",
            nb::sig("def legal_actions(self, player: int | None = None) -> NDArray[numpy.int32]"))
-      .def("legal_mask", &legal_mask, "player"_a = nb::none(), "bool[num_actions]: True where legal_actions has the action.",
+      .def("legal_mask", &legal_mask, "player"_a = nb::none(),
+           "Return a bool array of length num_actions that is True for legal actions.",
            nb::sig("def legal_mask(self, player: int | None = None) -> NDArray[numpy.bool_]"))
       .def("outcomes", &outcomes, "player"_a = nb::none(),
-           "(actions, index): one action per outcome, and for every action its outcome or -1.",
+           "Return the outcomes as a tuple (actions, index) of int32 arrays.\n\n"
+           "Actions with the same effect share an outcome: `actions` has one action per outcome; `index` has the outcome\n"
+           "of each action, -1 for illegal ones.",
            nb::sig("def outcomes(self, player: int | None = None) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]"))
       .def("apply", &apply, "actions"_a,
-           "Play one action per acting player, as a number or by its name, in place; returns the rewards, float32[2].\n\n"
-           "A pair may be one tuple, as in state.apply(result.best_action).",
+           "Play one action per acting player, given by number or name, and return the rewards of both players.\n\n"
+           "The state is modified in place. Two actions may be given as one tuple: state.apply(result.best_action).",
            nb::sig("def apply(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...])"
                    " -> NDArray[numpy.float32]"))
-      .def("after", &after, "actions"_a, "A copy with these actions applied, given as to apply.",
+      .def("after", &after, "actions"_a, "Return a copy of the state with the given actions applied; see `apply`.",
            nb::sig("def after(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> State"))
-      .def("observation", &observation, "player"_a = nb::none(), "float32 of game.observation_shape, as `player` sees it.",
+      .def("observation", &observation, "player"_a = nb::none(),
+           "Return the observation of the player, a float32 array of shape game.observation_shape.",
            nb::sig("def observation(self, player: int | None = None) -> NDArray[numpy.float32]"))
       .def("action_name",
            [](const AnyState& s, Action action, std::optional<int> p) {
@@ -264,27 +279,27 @@ void bind_state(nb::module_& m) {
                                   std::to_string(s.game()->num_actions() - 1) + ", not " + std::to_string(action));
              return s.action_name(checked_player(s, p), action);
            },
-           "action"_a, "player"_a = nb::none())
+           "action"_a, "player"_a = nb::none(), "Return the name of an action.")
       .def("action", [](const AnyState& s, const nb::str& name, std::optional<int> p) {
              return action_of_name(s, name, p);
-           }, "name"_a, "player"_a = nb::none(), "The legal action of that name.")
+           }, "name"_a, "player"_a = nb::none(), "Return the legal action with the given name.")
       .def("transform", [](const AnyState& s, int k) {
              if (k < 0 || k >= static_cast<int>(s.game()->symmetries().size()))
                throw InvalidInput("symmetry must be from 0 to " + std::to_string(s.game()->symmetries().size() - 1) +
                                   ", not " + std::to_string(k));
              return s.transform(k);
-           }, "symmetry"_a, "The image under game.symmetries[symmetry].")
+           }, "symmetry"_a, "Return the image of the state under game.symmetries[symmetry].")
       .def("perft", [](const AnyState& s, int depth) {
              const ReadingState reading(s);
              const GilRelease release;
              return s.perft(depth);
-           }, "depth"_a, "Number of action sequences of that length from here.")
-      .def("copy", copy)
+           }, "depth"_a, "Return the number of sequences of `depth` actions from this state.")
+      .def("copy", copy, "Return a copy of the state.")
       .def("__copy__", copy)
       .def("__deepcopy__", [](const AnyState& s, nb::handle) { return s.copy(); }, "memo"_a,
            nb::sig("def __deepcopy__(self, memo: dict[int, Any]) -> State"))
       .def("svg", [module](nb::object self) { return nb::cast<std::string>(hooks(module)["svg"](self)); },
-           nb::sig("def svg(self) -> str"), "The position as a picture.")
+           nb::sig("def svg(self) -> str"), "Return a picture of the state as SVG.")
       .def("_repr_svg_", [module](nb::object self) { return nb::cast<std::string>(hooks(module)["svg"](self)); },
            nb::sig("def _repr_svg_(self) -> str"))
       .def("__getattr__", [module](nb::object self, const std::string& name) -> nb::object {
@@ -315,17 +330,18 @@ void bind_games(nb::module_& m) {
     std::vector<std::string> names;
     for (const auto& [name, entry] : game_registry()) names.push_back(name);
     return names;
-  });
+  }, "Return the names of the games of the compiled core.");
   m.def("make_game", [](const std::string& name, const nb::dict& params) {
     return game_registry().at(name).make(owned("game '" + name + "'", [&] { return to_dict(params); }), nullptr);
-  }, "name"_a, "params"_a, nb::sig("def make_game(name: str, params: dict[str, Any]) -> Game"));
+  }, "name"_a, "params"_a,
+     "Create a game; use ramify.make() instead.", nb::sig("def make_game(name: str, params: dict[str, Any]) -> Game"));
   m.def("game_params", [](const std::string& name) {
     std::vector<ParamInfo> infos;
     game_registry().at(name).make({}, &infos);
     nb::list rows;
     for (const ParamInfo& info : infos) rows.append(nb::make_tuple(info.name, to_python(info.fallback), info.help));
     return rows;
-  }, "name"_a, "(name, default, meaning) of every parameter.",
+  }, "name"_a, "Return a tuple (name, default, description) for each parameter of a game.",
      nb::sig("def game_params(name: str) -> list[tuple[str, Any, str]]"));
 }
 

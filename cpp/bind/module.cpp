@@ -12,7 +12,8 @@ NB_MODULE(_core, m) {
   // States and games in global variables outlive the module when the interpreter ends: that is no leak worth a warning.
   nanobind::set_leak_warnings(false);
   m.doc() = "The compiled core of ramify: games and search.";
-  m.def("build_info", &ramify::build_info, "Compiler, architecture and sanitizer this module was built with.",
+  m.def("build_info", &ramify::build_info,
+        "Return the compiler, architecture and sanitizer with which this module was built.",
         nanobind::sig("def build_info() -> dict[str, str]"));
   nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
   nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
 
 def build_info() -> dict[str, str]:
-    """Compiler, architecture and sanitizer this module was built with."""
+    """
+    Return the compiler, architecture and sanitizer with which this module was built.
+    """
 
 class InvalidInput(ValueError):
     pass
@@ -23,7 +25,7 @@ class EvaluatorError(RuntimeError):
 
 class Exclusive:
     """
-    A block that one caller at a time may be in; others get a RuntimeError.
+    Context manager for one caller at a time; others get a RuntimeError with the text `busy`.
     """
 
     def __init__(self, busy: str) -> None: ...
@@ -37,71 +39,76 @@ hooks: dict[str, Callable[..., Any]]
 SAME_RETURNS: float = 1e-06
 
 class Symmetry:
-    """
-    A map of a game onto itself, as permutations of observation and actions.
-    """
+    """A symmetry of a game, as permutations of its observations and actions."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the symmetry."""
 
     @property
     def swaps_players(self) -> bool:
-        """Whether the players change places."""
+        """Whether the symmetry exchanges the players."""
 
     @property
     def observation(self) -> NDArray[numpy.int32]:
-        """new.ravel()[i] = old.ravel()[observation[i]]"""
+        """
+        Indices that transform an observation: new.ravel()[i] = old.ravel()[observation[i]].
+        """
 
     @property
     def actions(self) -> NDArray[numpy.int32]:
-        """Action a becomes actions[a]."""
+        """Permutation of the actions: action a becomes actions[a]."""
 
     def __repr__(self) -> str: ...
 
 class Game:
     """
-    A game of the compiled core: its rules and parameters. Make one with ramify.make().
+    A game of the compiled core with its parameters. Use ramify.make() to create one.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the game, as in ramify.make()."""
 
     @property
     def params(self) -> dict[str, Any]:
-        """Every parameter in force."""
+        """All parameters of the game, including defaults."""
 
     @property
     def num_actions(self) -> int:
-        """Length of the policy vector."""
+        """Number of actions; the length of policy vectors."""
 
     @property
-    def observation_shape(self) -> tuple[int, ...]: ...
+    def observation_shape(self) -> tuple[int, ...]:
+        """Shape of the arrays that State.observation returns."""
 
     @property
     def simultaneous(self) -> bool:
-        """Whether both players can act at once."""
+        """Whether both players may act in the same turn."""
 
     @property
     def symmetries(self) -> list[Symmetry]:
-        """Maps of the game onto itself; the identity first."""
+        """Symmetries of the game, starting with the identity."""
 
     @property
     def state_bytes(self) -> int:
-        """Memory of one position inside the core."""
+        """Size of a state in the core, in bytes."""
 
     def initial_state(self, seed: int | None = None) -> State:
         """
-        The start. The seed matters where the start is random; None draws a fresh one.
+        Return the initial state.
+
+        The seed is used by games with a random initial state; None chooses a random seed.
         """
 
     def state(self, text: str | None = None, **parts: Any) -> State:
         """
-        A position from its parts (as in `state.fields`) or its short text form.
+        Return the state with the given fields (see `State.fields`) or in the given text notation, such as a FEN.
         """
 
     def random_turns(self, seed: int, games: int) -> int:
         """
-        Play random games inside the core; returns the number of turns. For benchmarks.
+        Play random games in the core and return the total number of turns. For benchmarks.
         """
 
     def __eq__(self, other: object, /) -> bool: ...
@@ -113,101 +120,120 @@ class Game:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 class State:
-    """A position of a native game."""
+    """A state of a game of the compiled core."""
 
     @property
-    def game(self) -> Game: ...
+    def game(self) -> Game:
+        """The game this state belongs to."""
 
     @property
     def acting(self) -> tuple[int, ...]:
-        """
-        Players who choose now: (0,), (1,), (0, 1), or () when the game is over.
-        """
+        """Players to act: (0,), (1,) or (0, 1), or () if the game is over."""
 
     @property
-    def is_over(self) -> bool: ...
+    def is_over(self) -> bool:
+        """Whether the game is over."""
 
     @property
     def current_player(self) -> int | None:
-        """The player who acts; None where both act or the game is over."""
+        """The player to act; None if both players act or the game is over."""
 
     @property
     def winner(self) -> int | None:
         """
-        Who has the higher returns in a finished game; None: a draw, or not over.
+        The player with the higher returns; None if the game is a draw or not over.
         """
 
     @property
     def returns(self) -> NDArray[numpy.float32]:
-        """Rewards so far, per player: float32[2]."""
+        """Sum of rewards so far for each player, a float32 array of length 2."""
 
     @property
     def key(self) -> int:
-        """64 bits; equal keys promise equal futures."""
+        """
+        64-bit key of the state. States with equal keys have the same continuations.
+        """
 
     @property
     def history_key(self) -> int:
-        """As key, but equal only for equal repetition histories too."""
+        """
+        Like `key`, but different for states with different repetition histories.
+        """
 
     @property
     def canonical_key(self) -> int:
         """
-        The least key among the images under symmetries that keep the players; the key, where a game has none.
+        Smallest key among the images of the state under the symmetries that do not exchange the players.
         """
 
     @property
     def heuristic(self) -> float | None:
         """
-        Heuristic estimate of player 0's remaining rewards; None if the game has no heuristic.
+        Heuristic estimate of the rewards player 0 will still receive; None if the game has no heuristic.
         """
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The position as plain data; game.state(**fields) restores it."""
+        """The state as plain data; game.state(**fields) restores it."""
 
     def legal_actions(self, player: int | None = None) -> NDArray[numpy.int32]:
-        """int32, ascending; empty for a player who does not act."""
+        """
+        Return the legal actions in ascending order, an int32 array; empty if the player does not act.
+
+        The player may be omitted if only one player acts.
+        """
 
     def legal_mask(self, player: int | None = None) -> NDArray[numpy.bool_]:
-        """bool[num_actions]: True where legal_actions has the action."""
+        """
+        Return a bool array of length num_actions that is True for legal actions.
+        """
 
     def outcomes(self, player: int | None = None) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]]:
         """
-        (actions, index): one action per outcome, and for every action its outcome or -1.
+        Return the outcomes as a tuple (actions, index) of int32 arrays.
+
+        Actions with the same effect share an outcome: `actions` has one action per outcome; `index` has the outcome
+        of each action, -1 for illegal ones.
         """
 
     def apply(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> NDArray[numpy.float32]:
         """
-        Play one action per acting player, as a number or by its name, in place; returns the rewards, float32[2].
+        Play one action per acting player, given by number or name, and return the rewards of both players.
 
-        A pair may be one tuple, as in state.apply(result.best_action).
+        The state is modified in place. Two actions may be given as one tuple: state.apply(result.best_action).
         """
 
     def after(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> State:
-        """A copy with these actions applied, given as to apply."""
+        """
+        Return a copy of the state with the given actions applied; see `apply`.
+        """
 
     def observation(self, player: int | None = None) -> NDArray[numpy.float32]:
-        """float32 of game.observation_shape, as `player` sees it."""
+        """
+        Return the observation of the player, a float32 array of shape game.observation_shape.
+        """
 
-    def action_name(self, action: int, player: int | None = None) -> str: ...
+    def action_name(self, action: int, player: int | None = None) -> str:
+        """Return the name of an action."""
 
     def action(self, name: str, player: int | None = None) -> int:
-        """The legal action of that name."""
+        """Return the legal action with the given name."""
 
     def transform(self, symmetry: int) -> State:
-        """The image under game.symmetries[symmetry]."""
+        """Return the image of the state under game.symmetries[symmetry]."""
 
     def perft(self, depth: int) -> int:
-        """Number of action sequences of that length from here."""
+        """Return the number of sequences of `depth` actions from this state."""
 
-    def copy(self) -> State: ...
+    def copy(self) -> State:
+        """Return a copy of the state."""
 
     def __copy__(self) -> State: ...
 
     def __deepcopy__(self, memo: dict[int, Any]) -> State: ...
 
     def svg(self) -> str:
-        """The position as a picture."""
+        """Return a picture of the state as SVG."""
 
     def _repr_svg_(self) -> str: ...
 
@@ -221,12 +247,16 @@ class State:
 
     def _set_returns(self, first: float, second: float) -> None: ...
 
-def game_names() -> list[str]: ...
+def game_names() -> list[str]:
+    """Return the names of the games of the compiled core."""
 
-def make_game(name: str, params: dict[str, Any]) -> Game: ...
+def make_game(name: str, params: dict[str, Any]) -> Game:
+    """Create a game; use ramify.make() instead."""
 
 def game_params(name: str) -> list[tuple[str, Any, str]]:
-    """(name, default, meaning) of every parameter."""
+    """
+    Return a tuple (name, default, description) for each parameter of a game.
+    """
 
 class EvaluationCache:
     """
@@ -349,7 +379,7 @@ def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
 MOST_DEPTH: int = 500
 
 def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Alpha-beta search of one position; ramify.engine.alphabeta calls it."""
+    """Run an alpha-beta search; use ramify.alphabeta() instead."""
 
 class Pool:
     """Many games at once; ramify.selfplay drives it."""
@@ -388,19 +418,25 @@ matrix_rounding: float = 16.0
 
 def solve_matrix(payoffs: NDArray[numpy.float64], choose: str, all: bool, tie: float, rounding: float) -> tuple[Any, ...]:
     """
-    (x, y, value, nash_conv, constant_sum, unique, constant, (extreme x, extreme y, pairs) or None) of a game
-    [1 or 2, n0, n1].
+    Compute a Nash equilibrium of a matrix game; use ramify.equilibria.solve() instead.
+
+    `payoffs` has shape [1, n0, n1] (zero-sum) or [2, n0, n1]. Returns a tuple (x, y, value, nash_conv,
+    constant_sum, unique, constant, extremes); with `all`, extremes is (extreme x, extreme y, pairs), else None.
     """
 
 def zero_sum_values(payoffs: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
-    """The values of zero-sum games, [games, n0, n1]."""
+    """
+    Return the values of zero-sum games with payoffs of shape [games, n0, n1].
+    """
 
 def solve_matrices(payoffs: NDArray[numpy.float64], choose: str) -> float:
     """
-    Solve zero-sum games [games, n0, n1] inside the core; returns the sum of their values. For benchmarks.
+    Solve zero-sum games, payoffs [games, n0, n1], and return the sum of their values. For benchmarks.
     """
 
 def nash_conv(payoffs: NDArray[numpy.float64], x: NDArray[numpy.float64], y: NDArray[numpy.float64]) -> float:
     """
-    What both players could gain by deviating alone, of payoffs [1 or 2, n0, n1].
+    Return the sum of what each player could gain by deviating from the strategies x and y.
+
+    `payoffs` has shape [1, n0, n1] (zero-sum) or [2, n0, n1].
     """

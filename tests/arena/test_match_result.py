@@ -10,6 +10,7 @@ import pytest
 
 import ramify as rf
 from ramify.arena import Fixture, MatchResult, Memory, Opening, Played, Standings, match, player_config, read_player
+from ramify.arena.ratings import elo_text
 from tests.arena import helpers
 
 WEAK, STRONG = helpers.DiceConfig(skill=0.0), helpers.DiceConfig(skill=0.9)
@@ -127,6 +128,7 @@ def test_a_name_that_tables_or_texts_cannot_have(name: str) -> None:
 
 
 COMMON = "simulations=200,c_puct=1.5,temperature_moves=8"
+CHECKPOINT = "search:network=/home/me/runs/hex-5/checkpoints/{}/network.safetensors"
 LONG = [f"search:network=runs/a/net.safetensors,{COMMON}", f"search:network=runs/b/net.safetensors,{COMMON}"]
 
 
@@ -134,17 +136,37 @@ LONG = [f"search:network=runs/a/net.safetensors,{COMMON}", f"search:network=runs
     ("labels", "names", "shown"),
     [
         (["random", "alphabeta:depth=3"], None, ["random", "alphabeta:depth=3"]),
-        (LONG, None, ["search:network=runs/a/net.safetensors", "search:network=runs/b/net.safetensors"]),
+        (["search:simulations=50", "search"], None, ["rollout @50", "rollout @800"]),
+        (["search:network=hex-7,simulations=50", "network:network=hex-7"], None, ["hex-7 @50", "hex-7 policy"]),
+        (["search:network=hex-7", "search:network=hex-7,c_puct=2.0"], None, ["hex-7 @800", "hex-7 @800 c_puct=2.0"]),
+        (["search:evaluator=uniform", "search"], None, ["uniform @800", "rollout @800"]),
+        ([CHECKPOINT.format(3), CHECKPOINT.format(12)], None, ["hex-5/3 @800", "hex-5/12 @800"]),
         (
-            [LONG[0], LONG[1].replace("b/net", "b/old")],
+            [CHECKPOINT.format(3), CHECKPOINT.format(3).replace("runs", "old")],
             None,
-            ["search:network=net.safetensors", "search:network=old.safetensors"],
+            [f"{x}/hex-5/3 @800" for x in ("runs", "old")],
         ),
-        ([LONG[0], "random"], None, ["search", "random"]),
-        ([LONG[0], LONG[0] + ",solver=true"], None, ["search", "search:solver=true"]),
-        (LONG, ["new", None], ["new", "search"]),
-        ([LONG[0], LONG[0]], None, ["search", "search"]),
+        (LONG, None, ["a/net @200", "b/net @200"]),
+        ([LONG[0], LONG[1].replace("b/net", "b/old")], None, ["net @200", "old @200"]),
+        ([LONG[0], "random"], None, ["net @200", "random"]),
+        ([LONG[0], LONG[0] + ",solver=true"], None, ["net @200", "net @200 solver=true"]),
+        (LONG, ["new", None], ["new", "net @200"]),
+        ([LONG[0], LONG[0]], None, ["net @200", "net @200"]),
+        (["uci:command=/opt/engines/bin/stockfish -x,depth=5", "random"], None, ["uci:command=stockfish -x", "random"]),
     ],
 )
-def test_long_texts_are_shortened_to_what_differs(labels: list[str], names, shown: list[str]) -> None:
+def test_tables_tell_players_apart_in_few_words(labels: list[str], names, shown: list[str]) -> None:
     assert rf.arena.short_names(labels, names) == shown
+
+
+def test_elo_is_shown_with_a_sign_except_for_zero() -> None:
+    assert [elo_text(elo) for elo in (-0.4, 0.0, 0.4, 12.6, -7.0)] == ["0", "0", "0", "+13", "-7"]
+    assert [elo_text(elo, 1) for elo in (-0.04, -0.06)] == ["0.0", "-0.1"]
+
+
+def test_few_games_are_called_few() -> None:
+    few, enough = (str(made_up([1.0, 0.0] * pairs)) for pairs in (2, 20))
+    assert few.startswith(enough.partition(":")[0])
+    assert "too few games" in few
+    assert "too few games" not in enough
+    assert "Elo 0 (95 %: -" in enough

@@ -118,7 +118,7 @@ def test_batch_of_one_is_step_by_step(name: str, graph: bool) -> None:
     np.testing.assert_array_equal(result.visits, report["edge_visits"])
     np.testing.assert_array_equal(result.value, report["value"])
     np.testing.assert_array_equal(result.payoffs, report["payoffs"])
-    native = rf.search(state, simulations=150, graph=graph)
+    native = rf.search(state, rf.evaluators.Uniform(), simulations=150, graph=graph)
     python = rf.search(state, rf.evaluators.Function(rf.evaluators.Uniform().evaluate), simulations=150, graph=graph)
     if "pyrat" not in name:  # where actions merge, uniform over outcomes is not uniform over actions
         assert_same_result(native, python)

@@ -83,7 +83,7 @@ def test_a_graph_without_room_is_searched_on(
 ) -> None:
     """As after 8 GiB, only sooner."""
     state = rf.make("hex", size=19).initial_state()
-    searcher = searcher_of(state, None if native else HashEvaluator(0), simulations=3500, **settings)
+    searcher = searcher_of(state, rf.evaluators.Uniform() if native else HashEvaluator(0), simulations=3500, **settings)
     limit_bytes(CHUNK)
     result = searcher.run(state)
     assert result.stats["full_reason"] == "address space"

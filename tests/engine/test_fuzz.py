@@ -169,29 +169,27 @@ def check_whole(searcher: rf.Searcher, result: rf.SearchResult) -> None:
     walk_searcher(searcher, arrivals=exact)
 
 
-@quiet(160)
-@given(
-    name=st.sampled_from(list(GAMES)),
-    seed=st.integers(0, 5),
-    chosen=SETTINGS,
-    kind=st.sampled_from([*BAD, *FINE, *RAISED]),
-    first=st.integers(1, 6),
-)
-def test_any_answer(name: str, seed: int, chosen: dict[str, Any], kind: str, first: int) -> None:
-    answer_anything(name, seed, chosen, kind, first)
+def any_answer(examples: int, seeds: int, batches: int) -> Callable[[Any], Any]:
+    """A test of ``answer_anything``."""
+    drawn = given(
+        name=st.sampled_from(list(GAMES)),
+        seed=st.integers(0, seeds),
+        chosen=SETTINGS,
+        kind=st.sampled_from([*BAD, *FINE, *RAISED]),
+        first=st.integers(1, batches),
+    )
+    return lambda test: quiet(examples)(drawn(test))
+
+
+@any_answer(160, seeds=5, batches=6)
+def test_any_answer(**case: Any) -> None:
+    answer_anything(**case)
 
 
 @pytest.mark.slow
-@quiet(4000)
-@given(
-    name=st.sampled_from(list(GAMES)),
-    seed=st.integers(0, 50),
-    chosen=SETTINGS,
-    kind=st.sampled_from([*BAD, *FINE, *RAISED]),
-    first=st.integers(1, 12),
-)
-def test_any_answer_many_times(name: str, seed: int, chosen: dict[str, Any], kind: str, first: int) -> None:
-    answer_anything(name, seed, chosen, kind, first)
+@any_answer(4000, seeds=50, batches=12)
+def test_any_answer_many_times(**case: Any) -> None:
+    answer_anything(**case)
 
 
 def answer_anything(name: str, seed: int, chosen: dict[str, Any], kind: str, first: int) -> None:
@@ -231,31 +229,27 @@ def test_any_answer_to_many(name: str, chosen: dict[str, Any], kind: str, first:
             assert result.policy(player).sum() == pytest.approx(1, abs=1e-5)
 
 
-@quiet(120)
-@given(
-    name=st.sampled_from(list(GAMES)),
-    seed=st.integers(0, 5),
-    chosen=SETTINGS,
-    steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=8),
-    native=st.sampled_from([None, 1, 0]),
-)
-def test_any_order_of_calls(name: str, seed: int, chosen: dict[str, Any], steps: list[str], native: int | None) -> None:
-    call_in_order(name, seed, chosen, steps, native)
+def any_order(examples: int, seeds: int, calls: int) -> Callable[[Any], Any]:
+    """A test of ``call_in_order``."""
+    drawn = given(
+        name=st.sampled_from(list(GAMES)),
+        seed=st.integers(0, seeds),
+        chosen=SETTINGS,
+        steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=calls),
+        native=st.sampled_from([None, 1, 0]),
+    )
+    return lambda test: quiet(examples)(drawn(test))
+
+
+@any_order(120, seeds=5, calls=8)
+def test_any_order_of_calls(**case: Any) -> None:
+    call_in_order(**case)
 
 
 @pytest.mark.slow
-@quiet(3000)
-@given(
-    name=st.sampled_from(list(GAMES)),
-    seed=st.integers(0, 50),
-    chosen=SETTINGS,
-    steps=st.lists(st.sampled_from(STEPS), min_size=2, max_size=12),
-    native=st.sampled_from([None, 1, 0]),
-)
-def test_any_order_of_calls_many_times(
-    name: str, seed: int, chosen: dict[str, Any], steps: list[str], native: int | None
-) -> None:
-    call_in_order(name, seed, chosen, steps, native)
+@any_order(3000, seeds=50, calls=12)
+def test_any_order_of_calls_many_times(**case: Any) -> None:
+    call_in_order(**case)
 
 
 def call_in_order(name: str, seed: int, chosen: dict[str, Any], steps: list[str], native: int | None) -> None:

@@ -157,8 +157,8 @@ def test_graph_and_tree_agree_where_nothing_transposes(order: str, settings: dic
 @pytest.mark.parametrize(("name", "params"), [("hex", {"size": 3}), ("connect_four", {})])
 def test_symmetric_positions_share_nodes(name: str, params: dict[str, Any]) -> None:
     state = rf.make(name, **params).initial_state()
-    plain = rf.search(state, simulations=2000, graph=True)
-    searcher = searcher_of(state, simulations=2000, graph=True, canonical=True)
+    plain = rf.search(state, rf.evaluators.Uniform(), simulations=2000, graph=True)
+    searcher = searcher_of(state, rf.evaluators.Uniform(), simulations=2000, graph=True, canonical=True)
     canonical = searcher.run(state)
     assert len(walk_searcher(searcher)) == canonical.stats["nodes"]
     if name == "hex":  # small enough that most of it is seen: half the positions are another's image

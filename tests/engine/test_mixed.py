@@ -111,7 +111,7 @@ def test_exp3_comes_near_and_puct_does_not() -> None:
 def check_solved(position: Solved, simulations: int, value: float = 0.03, nash_conv: float = 0.05) -> None:
     """Holds the root's value to the exact one, and its strategies to the exact matrix of payoffs."""
     state = position.state()
-    result = rf.search(state, simulations=simulations, selection="regret", graph=True)
+    result = rf.search(state, rf.evaluators.Uniform(), simulations=simulations, selection="regret", graph=True)
     assert abs(float(result.value[0] + state.returns[0]) - position.value) <= value
     strategies = [result.policy(player, "average")[position.actions[player]].astype(np.float64) for player in (0, 1)]
     x, y = (strategy / strategy.sum() for strategy in strategies)

@@ -11,7 +11,7 @@ import pytest
 import ramify as rf
 from ramify import _core
 from tests.children import run_child
-from tests.engine.helpers import searcher_of, tictactoe
+from tests.engine.helpers import assert_same_result, searcher_of, tictactoe
 from tests.engine.positions import GAMES, walk
 from tests.engine.tiny_games import Paths
 
@@ -161,6 +161,15 @@ def test_random_games_go_on_where_the_clock_stopped_them() -> None:
         for name in ("visits", "edge_visits", "value", "evaluation", "payoffs"):
             np.testing.assert_array_equal(sliced.report([])[name], whole.report([])[name])
         assert root is state or calls > 40
+
+
+@pytest.mark.parametrize("name", ["hex", "pyrat zero-sum"])
+def test_a_search_without_an_evaluator_plays_random_games(name: str) -> None:
+    state = walk(name, 0)
+    unsaid, said = (rf.search(state, evaluator, simulations=100) for evaluator in (None, rf.evaluators.Rollout()))
+    assert_same_result(unsaid, said)
+    assert unsaid.config is not None
+    assert unsaid.config.c_puct == rf.evaluators.Rollout.c_puct
 
 
 INTERRUPTED = """

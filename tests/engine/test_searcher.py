@@ -532,7 +532,8 @@ def test_uniform_written_in_python_equals_the_core() -> None:
 
     for name in ("tictactoe", "pyrat zero-sum"):
         state = walk(name, 2)
-        native, python = rf.search(state, simulations=150), rf.search(state, Plain(), simulations=150)
+        evaluators = rf.evaluators.Uniform(), Plain()
+        native, python = (rf.search(state, evaluator, simulations=150) for evaluator in evaluators)
         if name == "tictactoe":  # where no actions merge
             assert_same_result(native, python)
         assert isinstance(rf.evaluators.Uniform(), NativeEvaluator)

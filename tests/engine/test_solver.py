@@ -22,7 +22,8 @@ ROLLOUTS: dict[str, Any] = {"c_puct": 3.0, "fpu": "parent"}  # with random games
 
 
 def prove(state: rf.State, simulations: int, evaluator: Any = None, **settings: Any) -> rf.SearchResult:
-    return rf.search(state, evaluator, simulations=simulations, solver=True, **{"graph": True, **settings})
+    chosen = rf.evaluators.Uniform() if evaluator is None else evaluator
+    return rf.search(state, chosen, simulations=simulations, solver=True, **{"graph": True, **settings})
 
 
 def best_value(state: rf.State, known: dict[int, Any]) -> Any:

@@ -22,7 +22,7 @@ def test_each_kind_of_evaluator_has_its_own():
     assert c_puct_of(network) == c_puct_of(Cached(network, 10)) == c_puct_of(Ensemble([network, network])) == 1.4
 
 
-@pytest.mark.parametrize(("evaluator", "suits"), [(Rollout(), 3.0), (Uniform(), 1.0), (None, 1.0)])
+@pytest.mark.parametrize(("evaluator", "suits"), [(Rollout(), 3.0), (Uniform(), 1.0), (None, 3.0)])
 def test_searches_use_it_unless_told_otherwise(evaluator, suits):
     """Equal visits, and the settings of the result say what was used."""
     result = rf.search(STATE, evaluator, simulations=300)

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -60,7 +61,7 @@ def test_the_kinds_are_known() -> None:
     assert {"uci", "htp"} <= set(player_kinds())
     assert player_config("uci", command="x", nodes=5) == UciConfig(command="x", nodes=5)
     with pytest.raises(ValueError, match="nodes, depth and seconds"):
-        UciConfig(command="x")
+        UciConfig(command=UCI)
     with pytest.raises(ValueError, match="play only chess, not hex"):
         UciConfig(command=UCI, nodes=1).open(rf.make("hex", size=5))
     with pytest.raises(ValueError, match="play only hex, not chess"):
@@ -156,6 +157,14 @@ def test_a_chess_program_that_misbehaves_is_named_and_ended(manner: str, complai
 def test_a_program_that_cannot_be_used_says_so_at_once(command: str, complaint: str) -> None:
     with pytest.raises(EngineError, match=complaint):
         UciConfig(command=command, nodes=1, patience=patience(command)).open(rf.make("chess"))
+
+
+def test_a_missing_program_is_reported_before_missing_limits(tmp_path: Path) -> None:
+    (text := tmp_path / "notes.txt").write_text("not a program")
+    for command in ("no-such-program --fast", str(text)):
+        with pytest.raises(ValueError, match=re.escape(command.split()[0])) as raised:
+            player_config("uci", command=command)
+        assert "depth" not in str(raised.value)
 
 
 def test_after_a_failure_the_program_is_started_anew(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_a_run_that_was_ended_becomes_what_it_would_have_been(tmp_path: Path, st
         assert process.returncode == (130 if sign == signal.SIGINT else -sign)
         if sign == signal.SIGINT:
             assert err.startswith("ramify: stopped. ")
-            assert "run the same command with --games " in err
+            assert "ramify selfplay tictactoe games " in err  # the command that plays the rest
             assert not list((tmp_path / "games").glob(".*"))
     recover(tmp_path / "games")
     there = games_in(tmp_path / "games")

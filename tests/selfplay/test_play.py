@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import ramify as rf
 from ramify.engine.policies import outcome_weights
 from ramify.selfplay import GameRecord, PlayConfig, SelfPlay, decode
+from ramify.selfplay.run import measure
 from tests.engine.random_games import RandomGame
 from tests.reference.evaluators import HashEvaluator
 
@@ -185,6 +187,21 @@ def test_answers_of_a_device_are_read_where_they_lie() -> None:
     )
 
 
+def test_overlapping_evaluations_count_once_as_busy_time() -> None:
+    class Slow(OnADevice):
+        def submit_raw(self, batch: rf.Batch) -> Any:
+            answer, ready = super().submit_raw(batch), time.perf_counter() + 0.01
+            return lambda: (time.sleep(max(0.0, ready - time.perf_counter())), answer())[1]
+
+    search = rf.SearchConfig(simulations=8)
+    selfplay = SelfPlay(rf.make("hex", size=4), Slow(), search, games=4, parallel_games=4)
+    for _ in selfplay:
+        pass
+    assert selfplay.batches > 4
+    assert 0.005 * selfplay.batches < selfplay.busy  # two at once take at least 0.01 s together
+    assert 0 < measure(selfplay).busy <= 1
+
+
 class Breaking:
     """Answers for a while, then in a way that no pool can use."""
 
@@ -262,3 +279,20 @@ def test_impossible_settings_are_named(settings: dict[str, Any], text: str) -> N
 def test_games_that_end_in_their_opening_are_given_too() -> None:
     player = SelfPlay(rf.make("tictactoe"), play=PlayConfig(opening_moves=255), games=40, seed=1)
     assert len([record for finished in player for record in finished]) == 40
+
+
+def test_self_play_without_an_evaluator_plays_random_games() -> None:
+    settings = rf.SearchConfig(simulations=10)
+    unsaid, said = (
+        [game for lot in SelfPlay(rf.make("hex", size=3), evaluator, settings, games=3) for game in lot]
+        for evaluator in (None, rf.evaluators.Rollout())
+    )
+    assert sorted(unsaid) == sorted(said)
+
+
+def test_the_table_has_rows_for_what_there_is(run) -> None:
+    words = ["selfplay", "tictactoe", "games", "--games", "2", "--simulations", "4"]
+    for more, rows in (([], ()), (["--evaluator", "uniform", "--cache", "100"], ("batch", "utilization", "cache"))):
+        code, out, _ = run(*words, *more)
+        assert code == 0
+        assert [name for name in ("batch", "utilization", "cache") if name in out] == list(rows)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
 
 import pytest
 
-from ramify.training import checkpoints, folder, train
+from ramify.training import checkpoints, train
 from ramify.training.folder import LOCK, held
 from tests.training.helpers import tiny
 
@@ -65,9 +67,27 @@ def test_two_that_begin_at_once_do_not_both_train(tmp_path, monkeypatch):
 
 
 def test_systems_without_locks_train_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "fcntl", None)
+    def refuse(*_, **__):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
     with held(tmp_path), held(tmp_path):
         pass
+
+
+def test_a_run_of_an_earlier_version_is_held_and_can_be_resumed(tmp_path):
+    """They kept their lock file, empty or with the process, and locked it by fcntl themselves."""
+    train(tiny(loop__iterations=1), tmp_path)
+    with (tmp_path / LOCK).open("w") as file:
+        file.write("12345")
+        file.flush()
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with pytest.raises(RuntimeError, match=r"^process 12345 is already training in"):
+            train(tiny(loop__iterations=2), tmp_path)
+    for left in ("", "12345"):  # by a run that ended, and by one that was killed
+        (tmp_path / LOCK).write_text(left)
+        train(tiny(loop__iterations=2), tmp_path)
+    assert len(checkpoints(tmp_path / "checkpoints")) == 3
 
 
 def test_a_refused_run_is_not_noted_as_failed(run, tmp_path, holder, monkeypatch):

@@ -300,8 +300,8 @@ def test_no_process_outlives_a_killed_trainer(tmp_path, by):
         assert "Terminated" in told
         progress = json.loads((latest(run / "partial") / "progress.json").read_text())
         assert progress["steps"] > 0
-    assert not (run / "run.lock").read_text() or by == signal.SIGKILL
-    assert (run / "player.lock").read_text() == ""
+    assert not (run / "run.lock").exists() or by == signal.SIGKILL
+    assert not (run / "player.lock").exists()
     assert own_shards(run / "games")
 
 

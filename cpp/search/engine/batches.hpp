@@ -56,6 +56,8 @@ void Search<D>::collect_leaves(Worker& worker, Leaves& leaves, int most, std::in
   constexpr int kInARow = 8;       // collisions without a leaf between them
   int in_a_row = 0, collided = 0, done = 0;
   while (static_cast<int>(leaves.count) < most && simulations > 0 && !proven()) {
+    if (threaded() && worker.handed.empty())
+      hand_out(worker, std::min<std::int64_t>(simulations, most - static_cast<int>(leaves.count)));
     const Arrival arrival = descend_safely(worker);
     if (arrival == Arrival::kCollision) {
       ++worker.stats.collisions;
@@ -73,6 +75,7 @@ void Search<D>::collect_leaves(Worker& worker, Leaves& leaves, int most, std::in
       if (++done >= kPatience) break;
     }
   }
+  take_back(worker);
 }
 
 // As much as memory allows: what was collected before it ran out stays.
@@ -83,7 +86,11 @@ void Search<D>::collect_safely(Worker& worker, int batch, int most, std::int64_t
     if (worker.batches.size() <= b) worker.batches.resize(b + 1);
     collect_leaves(worker, worker.batches[b], most, simulations);
   } catch (const std::bad_alloc& error) {
+    take_back(worker);
     stop_growing(error);
+  } catch (...) {
+    take_back(worker);
+    throw;
   }
 }
 
@@ -192,6 +199,10 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
 
 template <class D>
 void Search<D>::absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationView& evaluation, int row) {
+  if (threaded()) {  // the root hears of all of them at once
+    worker.news.reserve(leaves.count);
+    worker.saves_news = true;
+  }
   for (std::size_t i = 0; i < leaves.count; ++i) {
     const Leaf& leaf = leaves.list[i];
     try {
@@ -210,7 +221,13 @@ void Search<D>::absorb(int batch, const EvaluationView& evaluation, int row) {
   const int absorbed = leaves(batch);
   try {
     by_worker(batch, row, [&](Worker& worker, Leaves& leaves, int first) {
-      absorb_leaves(worker, leaves, evaluation, first);
+      try {
+        absorb_leaves(worker, leaves, evaluation, first);
+      } catch (...) {
+        tell_root(worker);
+        throw;
+      }
+      tell_root(worker);
       leaves.clear();
     });
   } catch (...) {

@@ -10,7 +10,7 @@ from typing import overload
 
 from ramify.arena.played import Played
 from ramify.arena.player import PlayerConfig
-from ramify.arena.ratings import Ratings, count, rate
+from ramify.arena.ratings import FEW_GAMES, Ratings, count, elo_text, rate
 from ramify.arena.spread import EVEN, pair_up, quantile
 from ramify.arena.text import short_names
 
@@ -126,7 +126,9 @@ class MatchResult(Sequence[Played]):
         if self._counted:
             low, high = self.interval
             text += f", score {100 * self.score:.1f} % (95 %: {100 * low:.1f} to {100 * high:.1f})"
-            text += ", Elo {:+.0f} (95 %: {:+.0f} to {:+.0f})".format(self.elo, *self.elo_interval)
+            worst, best = map(elo_text, self.elo_interval)
+            text += f", Elo {elo_text(self.elo)} (95 %: {worst} to {best})"
+            text += ", too few games for a rating" if self._counted < FEW_GAMES else ""
         lost = _number(self.forfeits, "forfeited game", "forfeited games")
         return text + (f", {lost} not counted" if self.forfeits else "")
 

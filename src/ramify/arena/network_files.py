@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +33,7 @@ def network_file(name: str) -> Path:
     endless = [path.with_name(path.name + ending) for ending in ENDINGS if path.name]
     for candidate in (path, *endless):
         if candidate.is_file():
+            _check_kind(candidate)
             return candidate
     if path.is_dir() and (found := _network_in(path)) is not None:
         return found
@@ -51,6 +53,21 @@ def network_file(name: str) -> Path:
     else:
         looked = f"no such file ({files}), no folder of a training run or a checkpoint"
     raise ValueError(f"there is no network {name!r}: {looked}; {shipped}")
+
+
+def _check_kind(path: Path) -> None:
+    """Raise a ValueError if a file is no network, judged by its name and the beginning of its content."""
+    if path.suffix == ".onnx":
+        return
+    try:
+        network_facts(path)
+    except ValueError:
+        if path.suffix in ENDINGS:
+            raise
+        raise ValueError(
+            f"{path} is not a network: give a .safetensors or .onnx file, the folder of a training run or of a "
+            "checkpoint, or the name of a shipped network"
+        ) from None
 
 
 def _network_in(folder: Path) -> Path | None:
@@ -89,6 +106,16 @@ def network_facts(path: Path) -> dict[str, Any]:
     if not {"game", "network_id"} <= facts.keys():
         raise ValueError(f"{path} is not a network written by ramify.networks.save, or it is damaged")
     return facts
+
+
+def network_parameters(path: Path) -> int:
+    """Number of parameters in a file of ``ramify.networks.save``, read without torch; 0 for other files."""
+    with suppress(OSError, struct.error, ValueError, KeyError, TypeError), path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(min(length, LONGEST)))
+        shapes = [entry["shape"] for name, entry in header.items() if name != "__metadata__"]
+        return sum(math.prod(shape) for shape in shapes)
+    return 0
 
 
 def network_identity(path: Path) -> str:

@@ -13,6 +13,14 @@ from ramify.arena.spread import Pairs, Spread, likelihood_above_zero, quantile, 
 
 MEANING = "An Elo difference predicts the points per game: 1 / (1 + 10^(-difference/400)), with half a point for a draw"
 
+FEW_GAMES = 20  # of a player; below this its rating is little more than a guess
+
+
+def elo_text(elo: float, digits: int = 0) -> str:
+    """Elo as every list shows it: with a sign, except zero."""
+    text = f"{elo:+.{digits}f}"
+    return text[1:] if float(text) == 0 else text
+
 
 @dataclass(frozen=True)
 class Rating:

@@ -12,7 +12,8 @@ from typing import Any, cast
 from ramify.arena.played import Fixture, Limits, Played, Winner
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn
 from ramify.base.seeds import derive
-from ramify.games import Game, State
+from ramify.games import BrokenGame, Game, State
+from ramify.games.failures import game_failure
 
 Finish = Callable[[Played], None]
 LONGEST = 360  # characters of what is kept of an error
@@ -142,6 +143,8 @@ def choices(player: Player, turns: list[Turn]) -> list[Choice] | Exception:
                 f"choose() must return one action per turn: {len(turns)} turns, but {len(answers)} actions"
             )
     except Exception as error:
+        if (sentence := game_failure(error)) is not None:
+            raise BrokenGame(sentence) from error  # nobody can play on: that is no player's fault
         return error
     return answers
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -9,15 +10,17 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from ramify.arena.network_files import network_file, network_identity, open_evaluator
+from ramify.arena.network_files import network_file, network_identity, network_parameters, open_evaluator
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
+from ramify.engine.batching import accelerated
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig, c_puct_of
+from ramify.engine.native import DEFAULT_EVALUATOR, named_evaluator
 from ramify.engine.policies import Method
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.searcher import Searcher
-from ramify.evaluators import Cached, Rollout, Uniform
+from ramify.evaluators import Cached
 from ramify.evaluators.pending import NETWORK_C_PUCT
 from ramify.games import Game
 
@@ -73,7 +76,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
 
     kind: Literal["search"] = "search"
     evaluator: str = Field(
-        "rollout",
+        DEFAULT_EVALUATOR,
         pattern=r"^(uniform|rollout(:[1-9]\d{0,8})?)$",
         description="Evaluator used without a network: uniform, rollout or rollout:N.",
     )
@@ -81,7 +84,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
 
     @model_validator(mode="after")
     def _one_evaluator(self) -> Self:
-        if self.network is not None and self.evaluator != "rollout":
+        if self.network is not None and self.evaluator != DEFAULT_EVALUATOR:
             raise ValueError("network and evaluator cannot both be set")
         return self
 
@@ -90,9 +93,14 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         return SearchConfig(**{name: getattr(self, name) for name in SearchConfig.model_fields})
 
     def content(self) -> dict[str, Any]:
-        """The settings for the identity, with ``c_puct`` resolved, because its default may change."""
-        default = NETWORK_C_PUCT if self.network is not None else c_puct_of(self._native())
-        return {**super().content(), "c_puct": default if self.c_puct is None else self.c_puct}
+        """The settings for the identity, with numbers for those that depend on the evaluator and its device."""
+        found = self.resolved(
+            NETWORK_C_PUCT if self.network is not None else c_puct_of(self._native()),
+            self.network is not None and self.device == "cuda",
+            0 if self.network is None else network_parameters(network_file(self.network)),
+        )
+        settings = {name: getattr(found, name) for name in ("c_puct", "batch", "in_flight")}
+        return {**super().content(), **settings}
 
     def open(self, game: Game) -> SearchPlayer:
         return SearchPlayer(game, self.open_evaluator(game), self)
@@ -105,7 +113,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         return open_evaluator(game, self.network, device=self.device, exact=exact)
 
     def _native(self) -> NativeEvaluator:
-        return Uniform() if self.evaluator == "uniform" else Rollout(int(self.evaluator.partition(":")[2] or 1))
+        return named_evaluator(self.evaluator)
 
 
 class SearchPlayer:
@@ -116,6 +124,8 @@ class SearchPlayer:
         self.search = config.search_config()
         # Time limits are per search: searches that run together would share the time.
         self._alone = isinstance(evaluator, NativeEvaluator) or config.max_seconds is not None
+        self._threads = len(os.sched_getaffinity(0)) if accelerated(evaluator) else None
+        self.evaluations = 0  # of all searches
         cached = config.cache and not isinstance(evaluator, NativeEvaluator)
         self.cache = EvaluationCache(evaluator, config.cache) if cached else None  # for all turns of all games
         self._searcher(0)  # raises errors in the settings now rather than at the first turn
@@ -126,12 +136,14 @@ class SearchPlayer:
     def consider(self, turns: Sequence[Turn]) -> list[Choice]:
         """An action and the value of the position, for each turn."""
         results = self._search(turns)
+        self.evaluations += sum(result.stats["evaluations"] for result in results)
         return [self._choice(turn, result) for turn, result in zip(turns, results, strict=True)]
 
     def _search(self, turns: Sequence[Turn]) -> list[SearchResult]:
         if self._alone:
             return [self._searcher(turn.seed).run(turn.state) for turn in turns]
-        return self._searcher(0).run_many([turn.state for turn in turns], [turn.seed for turn in turns])
+        seeds = [turn.seed for turn in turns]
+        return self._searcher(0).run_many([turn.state for turn in turns], seeds, threads=self._threads)
 
     def _searcher(self, seed: int) -> Searcher:
         return Searcher(self.game, self.evaluator, self.search, seed=seed, cache=self.cache)

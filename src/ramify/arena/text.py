@@ -12,6 +12,9 @@ from ramify.base.settings import SettingsError, read_value
 
 BETWEEN_SETTINGS = re.compile(r",(?=\s*[A-Za-z_]\w*\s*=)")
 LONG = 32  # characters of a player's text from which on tables shorten it
+SEARCH_SHOWN = frozenset({"network", "evaluator", "simulations"})  # settings that the short text always covers
+NETWORK_ENDINGS = (".safetensors", ".onnx")
+UNTOLD = ("/", "checkpoints", "network")  # parts of paths that every training run has
 
 
 def as_player(player: PlayerConfig | str) -> PlayerConfig:
@@ -54,34 +57,60 @@ def parse_player(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def short_names(labels: Sequence[str], names: Sequence[str | None] | None = None) -> list[str]:
-    """What to call players in a table: their names, else their texts.
+    """What to call players in a table: their names, else short texts that tell them apart.
 
-    Of long texts only the settings remain that differ between players of the same kind, and of files only their names,
-    unless two players would then be called the same.
+    A player that searches is called by its network (or evaluator) and the simulations per move: ``hex-7 @200``. Long
+    texts leave out settings that all players of the same kind share. Networks in files are called by the end of their
+    path, as long as that is needed to tell them apart: ``hex-5/7`` is checkpoint 7 of the run hex-5.
     """
     names = names if names is not None else [None] * len(labels)
-    unnamed = [label for label, name in zip(labels, names, strict=True) if name is None]
-    tries = [[name or label for label, name in zip(labels, names, strict=True)]]
-    for whole_paths in (True, False):
-        short = [name or _shortened(label, unnamed, whole_paths) for label, name in zip(labels, names, strict=True)]
-        tries.insert(0, short)
-    different = len(set(tries[-1]))
-    return next(found for found in tries if len(set(found)) == different)
+    whole = [name or label for label, name in zip(labels, names, strict=True)]
+    unnamed = [_parse_label(label) for label, name in zip(labels, names, strict=True) if name is None]
+    paths = [PurePath(value) for _, settings in unnamed for value in settings.values()]
+    for parts in range(1, max((len(path.parts) for path in paths), default=1) + 1):
+        short = [
+            name or _short_text(*_parse_label(label), unnamed, parts) for label, name in zip(labels, names, strict=True)
+        ]
+        if len(set(short)) == len(set(whole)):
+            return short
+    return whole
 
 
-def _shortened(label: str, labels: Sequence[str], whole_paths: bool) -> str:
-    """A label without what the labels of its kind have in common; as it is if it is short."""
-    if len(label) <= LONG:
-        return label
-    kind, own = _parts(label)
-    others = [settings for one, settings in map(_parts, labels) if one == kind]
-    left = [part for part in own if not all(part in settings for settings in others)]
-    if not whole_paths:
-        left = [f"{part.partition('=')[0]}={PurePath(part).name}" if "/" in part else part for part in left]
-    return f"{kind}:{','.join(left)}" if left else kind
-
-
-def _parts(label: str) -> tuple[str, list[str]]:
+def _parse_label(label: str) -> tuple[str, dict[str, str]]:
     """The kind of a player's text, and its settings as they are written."""
     kind, _, rest = label.partition(":")
-    return kind, BETWEEN_SETTINGS.split(rest) if rest else []
+    parts = BETWEEN_SETTINGS.split(rest) if rest else []
+    return kind, {name: value for name, _, value in (part.partition("=") for part in parts)}
+
+
+def _short_text(kind: str, own: dict[str, str], players: Sequence[tuple[str, dict[str, str]]], parts: int) -> str:
+    """A short text of a player; ``players`` are all that are to be told apart, ``parts`` those of a path to keep."""
+    if kind == "search":
+        defaults = player_kinds()[kind].model_fields
+        knows = short_path(own["network"], parts) if "network" in own else own.get("evaluator", "rollout")
+        head, shown = f"{knows} @{own.get('simulations', defaults['simulations'].default)}", SEARCH_SHOWN
+    elif kind == "network" and "network" in own:
+        head, shown = f"{short_path(own['network'], parts)} policy", SEARCH_SHOWN
+    else:
+        head, shown = kind, frozenset[str]()
+    left = {name: value for name, value in own.items() if name not in shown}
+    if len(head) + sum(len(name) + len(value) + 2 for name, value in left.items()) > LONG:
+        others = [settings for one, settings in players if one == kind]
+        left = {
+            name: short_path(value, parts)
+            for name, value in left.items()
+            if name == "command" or any(other.get(name) != value for other in others)
+        }
+    text = ",".join(f"{name}={value}" for name, value in left.items())
+    return f"{head}{':' if head == kind else ' '}{text}" if text else head
+
+
+def short_path(text: str, parts: int) -> str:
+    """The last ``parts`` parts of a path, without those that every run has; a checkpoint also has the name of its run.
+
+    A text that is not a path stays as it is.
+    """
+    path = PurePath(text)
+    path = path.with_suffix("") if path.suffix in NETWORK_ENDINGS else path
+    told = [part for part in path.parts if part not in UNTOLD] or [text]
+    return "/".join(told[-max(parts, 2 if told[-1].isdigit() else 1) :])

@@ -20,7 +20,8 @@ from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.runner import Finish, MatchRunner, deliver
 from ramify.base.imports import import_modules, imported
-from ramify.games import Game
+from ramify.games import BrokenGame, Game
+from ramify.games.failures import game_failure
 
 PATIENCE = 2.0  # seconds to wait for a worker to end before it is killed
 
@@ -93,6 +94,8 @@ class Worker:
     def take(self) -> Played:
         """A finished game."""
         answer = self._receive()
+        if isinstance(answer, BrokenGame):
+            raise answer
         if isinstance(answer, Exception):
             raise WorkerError(f"a worker process failed: {type(answer).__name__}: {answer}") from answer
         self.playing -= 1
@@ -171,5 +174,8 @@ def serve(pipe: Connection, runner: MatchRunner) -> None:
 
 
 def portable(error: Exception) -> Exception:
-    """An error that can be pickled; an error in settings stays a ValueError."""
+    """An error that can be pickled; an error in settings stays a ValueError, one of the game a BrokenGame."""
+    sentence = game_failure(error)
+    if sentence is not None or isinstance(error, BrokenGame):
+        return BrokenGame(sentence or str(error))
     return ValueError(str(error)) if isinstance(error, ValueError) else RuntimeError(f"{type(error).__name__}: {error}")

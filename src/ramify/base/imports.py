@@ -35,14 +35,29 @@ def import_modules(names: Iterable[str]) -> None:
                 _import_file(file)
             _imported[str(file)] = None
         elif name not in _imported:
+            _check_name(name)
             _find_in(Path.cwd())
             _run(name, partial(importlib.import_module, name))
             _imported[name] = None
 
 
+def _check_name(name: str) -> None:
+    """Raise an ImportError if a name cannot be that of a module."""
+    if Path(name).is_file():
+        raise ImportError(f"cannot import {name!r}: it is not a Python file; its name must end in .py")
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ImportError(
+            f"cannot import {name!r}: give the name of a module, such as my_game, or a Python file, such as my_game.py"
+        )
+
+
 def _import_file(file: Path) -> None:
+    if file.is_dir():
+        raise ImportError(f"cannot import {str(file)!r}: it is a folder; give a Python file in it, such as my_game.py")
     if not file.is_file():
         raise ImportError(f"cannot import {str(file)!r}: there is no such file")
+    if file.suffix != ".py":
+        raise ImportError(f"cannot import {str(file)!r}: it is not a Python file; its name must end in .py")
     name = file.stem
     there = sys.modules.get(name)
     if there is not None:
@@ -73,6 +88,12 @@ def _run(name: str, load: Callable[[], ModuleType]) -> None:
         load()
     except Exception as error:
         what = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and error.name is not None:
+            there = "in this folder or among the installed packages"
+            if error.name != name:
+                what += ", which it imports"
+            elif "not a package" not in what:
+                what += f" {there}"
         raise ImportError(f"cannot import {name!r}: {what}") from error
 
 

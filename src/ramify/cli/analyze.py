@@ -45,7 +45,7 @@ def analyze(
     ] = "",
     set_: options.SearchSettings = None,
     network: options.Network = None,
-    evaluator: options.Evaluator = "rollout",
+    evaluator: options.Evaluator = None,
     seed: options.Seed = 0,
     top: Annotated[
         int | None, typer.Option(min=1, help=f"Number of actions to show. Default: {SHOWN}, or all with --json.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ramify.games import Game
     from ramify.store import Store
 
+AT_SIMULATIONS = re.compile(r" @(\d+)")
 MISTAKES = (ValueError, TypeError, ImportError, OSError, RuntimeError, KeyError)
 
 
@@ -147,15 +149,16 @@ def rate_text(progress: Progress) -> str:
 
 
 def find_anchor(labels: dict[str, str], anchor: str | None, players: Sequence[PlayerConfig] = ()) -> str | None:
-    """The identity of the player meant, by its text, its identity or its name; ends the command where there is none."""
+    """The identity of the player meant, by its text, its identity or its name in tables; ends the command where there
+    is none."""
     if anchor is None:
         return None
     for identity, label in labels.items():
         if anchor in (identity, label):
             return identity
-    for config in players:
-        if anchor == config.name:
-            return config.identity
+    for identity, name in table_names(labels, players).items():
+        if anchor == name:
+            return identity
     from ramify.arena import read_player
 
     try:
@@ -164,6 +167,12 @@ def find_anchor(labels: dict[str, str], anchor: str | None, players: Sequence[Pl
     except ValueError:
         pass
     return fail(f"there is no player {anchor!r}; the players are {', '.join(labels.values())}")
+
+
+def by_age(store: Store, players: Sequence[PlayerConfig]) -> list[str]:
+    """Identities of players, the one that has been in the store longest first."""
+    ages = {identity: age for age, identity in enumerate(store.players())}
+    return sorted((config.identity for config in players), key=lambda one: ages.get(one, len(ages)))
 
 
 def different(labels: dict[str, str]) -> dict[str, str]:
@@ -211,21 +220,34 @@ def ratings_table(rows: list[dict[str, Any]], ratings: Ratings) -> Table:
     """The rating list of a group. The last column is the probability that a player is stronger than the next."""
     from rich.table import Table
 
+    from ramify.arena.ratings import elo_text
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("", "player", "Elo", "95 %", "points", "games", "won", "drawn", "lost", "better than next"):
         table.add_column(name, justify="left" if name == "player" else "right", overflow="fold")
     for place, row in enumerate(rows):
         after = rows[place + 1]["identity"] if place + 1 < len(rows) else None
-        interval = (
-            "anchor"
-            if row["identity"] == ratings.groups[row["group"]][0]
-            else f"{row['low']:+.0f} … {row['high']:+.0f}"
-        )
+        interval = interval_text(row, anchor=row["identity"] == ratings.groups[row["group"]][0])
         better = "" if after is None else f"{100 * ratings.superiority(row['identity'], after):.1f} %"
         share = f"{row['points']:g}  ({100 * row['points'] / max(1, row['games']):.1f} %)"
         numbers = [str(row[name]) for name in ("games", "wins", "draws", "losses")]
-        table.add_row(str(place + 1), row["player"], f"{row['elo']:+.0f}", interval, share, *numbers, better)
+        table.add_row(str(place + 1), row["player"], elo_text(row["elo"]), interval, share, *numbers, better)
     return table
+
+
+def interval_text(row: Mapping[str, Any], *, anchor: bool) -> str:
+    """The 95 % interval of a rating; the anchor has none."""
+    from ramify.arena.ratings import elo_text
+
+    return "anchor" if anchor else f"{elo_text(row['low'])} … {elo_text(row['high'])}"
+
+
+def few_games(players: Iterable[tuple[str, int]]) -> str:
+    """A sentence on the players (name, games) with too few games for a rating; empty if there are none."""
+    from ramify.arena.ratings import FEW_GAMES
+
+    few = ", ".join(f"{name} ({games})" for name, games in players if games < FEW_GAMES)
+    return f"Too few games for a rating (fewer than {FEW_GAMES}): {few}." if few else ""
 
 
 def crosstable(standings: Standings, rows: list[dict[str, Any]]) -> Table:
@@ -251,7 +273,7 @@ def print_standings(
     console: Console, standings: Standings, ratings: Ratings, rows: list[dict[str, Any]], *, cross: bool
 ) -> None:
     """Print the rating list of each group, and what Elo means."""
-    from ramify.arena.ratings import MEANING
+    from ramify.arena.ratings import MEANING, elo_text
 
     if len(ratings.groups) > 1:
         console.print(
@@ -266,8 +288,15 @@ def print_standings(
         if cross and len(own) > 2:
             console.print(crosstable(standings, own))
     if ratings.advantage_error:
-        console.print(f"First-move advantage: {ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f} Elo")
+        console.print(f"First-move advantage: {elo_text(ratings.advantage)} ± {1.96 * ratings.advantage_error:.0f} Elo")
+    if few := few_games((row["player"], row["games"]) for row in rows):
+        console.print(few, markup=False, soft_wrap=True)
+    names = {row["identity"]: row["player"] for row in rows}
+    zero = f"{names[ratings.anchor]}, the anchor" if len(ratings.groups) == 1 else "the anchor of each group"
+    console.print(f"Elo is relative to {zero}.", markup=False, soft_wrap=True)
     console.print(f"{MEANING}.", style="dim")
+    if at := AT_SIMULATIONS.search(" ".join(names.values())):
+        console.print(f"@{at[1]} means {at[1]} simulations per move.", style="dim")
 
 
 def forfeit_lines(standings: Standings, labels: dict[str, str], least: float) -> list[str]:
@@ -287,7 +316,7 @@ def forfeit_lines(standings: Standings, labels: dict[str, str], least: float) ->
 def report(
     standings: Standings,
     labels: dict[str, str],
-    anchor: str | None,
+    anchors: Sequence[str],
     *,
     as_json: bool,
     cross: bool,
@@ -295,13 +324,15 @@ def report(
 ) -> None:
     """Print the standings: whole texts of players in JSON, short ones in tables.
 
+    The anchor is the first of ``anchors`` with games that count.
+
     After Ctrl-C these are the standings so far, and the command ends with exit code 130.
     """
     labels = labels if as_json else table_names(labels, standings.players)
     mostly = forfeit_lines(standings, labels, 0.5)
     if standings.games:
         settings = more.pop("rating", {})
-        ratings, rows = rated(standings, labels, anchor, settings)
+        ratings, rows = rated(standings, labels, anchors, settings)
         if as_json:
             draws = None if ratings is None else standings.draw_model(**settings)
             print_document(standings, ratings, draws, rows, labels, {"warnings": mostly, **more})
@@ -326,13 +357,14 @@ def report(
 
 
 def rated(
-    standings: Standings, labels: dict[str, str], anchor: str | None, settings: dict[str, Any]
+    standings: Standings, labels: dict[str, str], anchors: Sequence[str], settings: dict[str, Any]
 ) -> tuple[Ratings | None, list[dict[str, Any]]]:
     """The ratings and the rows of the list; None and no rows if no game counts."""
     playing = {identity for game in standings.counted for identity in game.fixture.players}
     if not playing:
         return None, []
-    ratings = standings.ratings(**settings, anchor=anchor if anchor in playing else None)
+    anchor = next((identity for identity in anchors if identity in playing), None)
+    ratings = standings.ratings(**settings, anchor=anchor)
     return ratings, describe(standings, ratings, labels)
 
 
@@ -353,6 +385,7 @@ def print_document(
     numbers: dict[str, Any] = {}
     if ratings is not None and draws is not None:
         numbers = {
+            "anchor": ratings.anchor,
             "groups": ratings.groups,
             "advantage": ratings.advantage,
             "draw_model": {"nu": draws.nu, "strengths": draws.strengths},

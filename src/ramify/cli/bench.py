@@ -1,4 +1,4 @@
-"""``ramify bench``: the speed of self-play, relative to that of the evaluator alone."""
+"""``ramify bench``: the speed of self-play, searches and matches, relative to that of the evaluator alone."""
 
 from __future__ import annotations
 
@@ -19,30 +19,41 @@ CPU_BATCHES = (16, 32, 64, 128, 256)
 CUDA_BATCHES = (1024, 2048, 3072, 4096, 6144)
 
 
+WHAT = ("selfplay", "search", "match")
+
+
 def bench(
+    what: Annotated[
+        str, typer.Argument(help="selfplay, search (one position) or match (two network players).")
+    ] = "selfplay",
     game: options.GameName = "hex",
     param: options.Params = None,
     network: options.NetworkOrSize = "6x64",
     seconds: Annotated[float, typer.Option(min=1, help="Duration of the measurement in seconds.")] = 30,
-    simulations: Annotated[int, typer.Option(min=1, help="Number of simulations per move.")] = 200,
+    simulations: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of simulations per move. Default: 100,000 for search, otherwise 200."),
+    ] = None,
     set_: options.SearchSettings = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Number of threads. Default: one per core.")] = None,
     parallel_games: Annotated[
-        int | None, typer.Option(min=2, help="Number of games played at once. Default: twice the best batch size.")
+        int | None,
+        typer.Option(min=2, help="Number of games played at once. Default: twice the best batch size; 64 in a match."),
     ] = None,
     device: options.Device = None,
     compile: Annotated[bool, typer.Option("--compile", help="Use torch.compile (CUDA only).")] = False,
     json: options.AsJson = False,
 ) -> None:
-    """Measure self-play throughput relative to the evaluator's own speed.
+    """Measure the speed of self-play, of one search, or of a match, relative to the evaluator's own speed.
 
-    The evaluator is measured alone at several batch sizes, before and after
-    the games. 'ceiling' is the better of the two rates at the best batch size,
-    in positions per second. 'ratio' is the number of positions that self-play
-    evaluates per second, divided by the ceiling.
+    The evaluator is measured alone at several batch sizes. 'ceiling' is its
+    rate at the best batch size, in positions per second. 'ratio' is the number
+    of positions that are evaluated per second, divided by the ceiling.
 
     \b
-    ramify bench hex -p size=7 --network 6x64 --seconds 30
+    ramify bench selfplay hex -p size=7 --network 6x64 --seconds 30
+    ramify bench search hex -p size=11 --network hex-11 --device cuda
+    ramify bench match hex -p size=11 --network hex-11 --device cuda
     """
     import os
 
@@ -50,13 +61,22 @@ def bench(
     from ramify.engine import SearchConfig
     from ramify.games import make
 
+    if what not in WHAT:  # the game alone: self-play
+        what, game = "selfplay", what
     cores = threads or len(os.sched_getaffinity(0))
     params, settings = options.read_options(game, param, set_)
     try:
         made = make(game, **params)
         evaluator, _ = network_evaluator(made, network or "6x64", device=device, threads=cores, compile=compile)
-        search = {"noise_fraction": 0.25, "simulations": simulations, **settings}
-        measured = measure_selfplay(made, evaluator, SearchConfig(**search), cores, parallel_games, seconds)
+        wanted = {"simulations": simulations or (100_000 if what == "search" else 200), **settings}
+        if what == "search":
+            config = SearchConfig(**{"threads": cores, **wanted})
+            measured = measure_search(made, evaluator, config, seconds)
+        elif what == "match":
+            measured = measure_match(made, evaluator, SearchConfig(**wanted), parallel_games or 64, seconds)
+        else:
+            config = SearchConfig(**{"noise_fraction": 0.25, **wanted})
+            measured = measure_selfplay(made, evaluator, config, cores, parallel_games, seconds)
     except (ValueError, TypeError, ImportError, OSError, RuntimeError, AssertionError) as error:
         fail(error)
     figures = {"game": repr(made), "network": network, "threads": cores, **measured}
@@ -71,16 +91,102 @@ def bench(
     table_console().print(table)
 
 
+def measure_search(game: Game, evaluator: Any, config: SearchConfig, seconds: float) -> dict[str, Any]:
+    """The speed of searches of the initial position, one after another, and where the time goes."""
+    from ramify.engine import Searcher
+
+    state = game.initial_state()
+    alone, best = fastest_batch(evaluator, game, max(0.2, seconds / 30))
+    Searcher(game, evaluator, config).run(state)  # CUDA graphs are captured, memory is touched
+    runs, elapsed, evaluated, batches, collisions = 0, 0.0, 0, 0, 0
+    where = {"gathering": 0.0, "submitting": 0.0, "waiting": 0.0, "absorbing": 0.0}
+    while elapsed < seconds:
+        searcher = Searcher(game, evaluator, config, seed=runs)
+        start = time.perf_counter()
+        result = searcher.run(state)
+        elapsed += time.perf_counter() - start
+        runs += 1
+        evaluated += result.stats["evaluations"]
+        collisions += result.stats["collisions"]
+        if (pipeline := searcher.pipeline) is not None:
+            batches += pipeline.batches
+            for name, spent in pipeline.spent().items():
+                where[name] = where.get(name, 0.0) + spent
+    top = max(alone, ceiling(evaluator, game, best, max(0.2, seconds / 15)))
+    return {
+        "simulations": config.simulations,
+        "evaluations_per_s": evaluated / elapsed,
+        "ceiling": top,
+        "ceiling_batch": best,
+        "ratio": evaluated / elapsed / top,
+        "batch": result.stats["batch"],
+        "in_flight": result.stats["in_flight"],
+        "backend": result.stats["backend"],
+        "mean_batch": evaluated / max(1, batches),
+        "collisions_per_evaluation": collisions / max(1, evaluated),
+        "where": {name: spent / elapsed for name, spent in where.items()},
+        "searches": runs,
+        "seconds": elapsed,
+    }
+
+
+def measure_match(
+    game: Game, evaluator: Any, config: SearchConfig, parallel_games: int, seconds: float
+) -> dict[str, Any]:
+    """The speed of games between two players that search with this evaluator."""
+    from ramify.arena import Fixture, Opening
+    from ramify.arena.runner import MatchRunner
+    from ramify.arena.search_player import SearchPlayer, SearchPlayerConfig
+
+    settings = SearchPlayerConfig(**config.model_dump(), temperature_moves=10)  # games that differ
+    players = {name: SearchPlayer(game, evaluator, settings) for name in ("first", "second")}
+    runner = MatchRunner(game, players)
+    alone, best = fastest_batch(evaluator, game, max(0.2, seconds / 30))
+    number = 0
+
+    def play(duration: float) -> float:
+        nonlocal number
+        start = time.perf_counter()
+        while time.perf_counter() - start < duration:
+            while len(runner) < parallel_games:
+                names = ("first", "second") if number % 2 else ("second", "first")
+                runner.add(Fixture(game.name, game.params, names, Opening(), number))
+                number += 1
+            runner.round()
+        return time.perf_counter() - start
+
+    play(seconds / 5)  # games of one age end together; let them mix
+    before = sum(player.evaluations for player in players.values())
+    elapsed = play(seconds)
+    evaluated = sum(player.evaluations for player in players.values()) - before
+    top = max(alone, ceiling(evaluator, game, best, max(0.2, seconds / 15)))
+    return {
+        "simulations": config.simulations,
+        "parallel_games": parallel_games,
+        "evaluations_per_s": evaluated / elapsed,
+        "ceiling": top,
+        "ceiling_batch": best,
+        "ratio": evaluated / elapsed / top,
+        "games_started": number,
+        "seconds": elapsed,
+    }
+
+
+def fastest_batch(evaluator: Any, game: Game, seconds: float) -> tuple[float, int]:
+    """Positions per second of the evaluator alone at the batch size that is fastest, and that size."""
+    on_cuda = getattr(getattr(evaluator, "device", None), "type", "cpu") == "cuda"
+    alone = {size: ceiling(evaluator, game, size, seconds) for size in (CUDA_BATCHES if on_cuda else CPU_BATCHES)}
+    best = max(alone, key=alone.__getitem__)
+    return alone[best], best
+
+
 def measure_selfplay(
     game: Game, evaluator: Any, search: SearchConfig, threads: int, parallel_games: int | None, seconds: float
 ) -> dict[str, Any]:
     """The speed of the evaluator alone and in self-play, and where the time goes."""
     from ramify.selfplay import PlayConfig, SelfPlay
 
-    on_cuda = getattr(getattr(evaluator, "device", None), "type", "cpu") == "cuda"
-    sizes = CUDA_BATCHES if on_cuda else CPU_BATCHES
-    alone = {size: ceiling(evaluator, game, size, max(0.5, seconds / 30)) for size in sizes}
-    best = max(alone, key=alone.__getitem__)
+    alone, best = fastest_batch(evaluator, game, max(0.5, seconds / 30))
     parallel_games = parallel_games or 2 * best
     play = SelfPlay(game, evaluator, search, PlayConfig(), parallel_games=parallel_games, threads=threads, seed=0)
     rounds = iter(play)
@@ -92,7 +198,7 @@ def measure_selfplay(
     after = play.counts
     rows, passed = play.evaluated - evaluated, play.batches - batches
     again = ceiling(evaluator, game, best, max(0.5, seconds / 15))
-    top = max(alone[best], again)
+    top = max(alone, again)
     return {
         "parallel_games": parallel_games,
         "positions_per_s": (after["moves"] - counts["moves"]) / elapsed,

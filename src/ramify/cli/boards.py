@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ramify.cli.maze import compact_maze, full_maze
@@ -11,13 +12,40 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from ramify.games import State
+    from ramify.games import Game, State
 
 STYLES = ("bold red", "bold blue")  # of the stones of player 0 and player 1
 MARK = "bold yellow"
 BELOW = 5  # lines that a terminal needs besides the board: the opponent's move, the prompt, a message
 
 Place = tuple[int, int]  # line and column of a character in a printed position
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a game calls one of its players, and how to find that player on the printed board."""
+
+    name: str
+    symbol: str = ""  # "" where the board uses the name itself
+    style: str = "bold"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.symbol})" if self.symbol else self.name
+
+
+STONES = (Side("red", "x", STYLES[0]), Side("blue", "o", STYLES[1]))
+SIDES = {  # any other game has a player 0 and a player 1
+    "tictactoe": STONES,
+    "connect_four": STONES,
+    "hex": STONES,
+    "chess": (Side("white", "capital letters"), Side("black", "small letters")),
+    "pyrat": (Side("the rat", "R", STYLES[0]), Side("the python", "P", STYLES[1])),
+}
+
+
+def sides(game: Game) -> tuple[Side, Side]:
+    """The two players as this game calls them."""
+    return SIDES.get(game.name, (Side("player 0"), Side("player 1")))
 
 
 def board_text(state: State, before: State | None = None, room: tuple[int, int] | None = None) -> Text:

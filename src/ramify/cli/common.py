@@ -1,4 +1,4 @@
-"""What commands share: errors and warnings on one line, key=value settings, tables."""
+"""What commands share: errors and warnings on one line, key=value settings, tables, sparklines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 import typer
@@ -24,6 +25,8 @@ T = TypeVar("T")
 
 PLAIN_WIDTH = 120  # columns of a table that goes to a file or a pipe
 REDRAW = 0.25  # minimum number of seconds between two updates of a panel
+COLUMNS = "▁▂▃▄▅▆▇█"  # of sparklines
+SPARKLINE = 40  # characters at most
 
 
 def fail(problem: str | Exception) -> NoReturn:
@@ -70,7 +73,14 @@ def renames_shown() -> Iterator[None]:
 
 
 def explain(error: Exception) -> str:
-    """The message of an error, without the position that some errors print below the first line."""
+    """The message of an error, without the position that some errors print below the first line.
+
+    An error in the code of a game of the user's own says where in that code it is.
+    """
+    from ramify.games.failures import game_failure
+
+    if (sentence := game_failure(error)) is not None:
+        return sentence
     return str(error).partition("\n")[0].removesuffix(" in")
 
 
@@ -145,3 +155,14 @@ def cut_note(text: Text, width: int) -> Text:
     if columns(text) <= width:
         return Text()
     return Text(f"(cut off: the board is {columns(text)} columns wide, the terminal {width})\n", "dim")
+
+
+def sparkline(values: Sequence[float], width: int = SPARKLINE) -> str:
+    """A curve of one character per value; neighbouring values are averaged if there are more than ``width``."""
+    if len(values) > width:
+        edges = [round(place * len(values) / width) for place in range(width + 1)]
+        values = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    low, high = min(values), max(values)
+    if high == low:
+        return COLUMNS[0] * len(values)
+    return "".join(COLUMNS[round((value - low) / (high - low) * (len(COLUMNS) - 1))] for value in values)

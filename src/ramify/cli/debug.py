@@ -86,6 +86,13 @@ def as_command(command: Callable[..., Any], *, imports: bool = True) -> Callable
                 return command(*args, **settings)
         except KeyboardInterrupt:  # typer would end without a word
             stop()
+        except Exception as error:
+            from ramify.games import BrokenGame
+            from ramify.games.failures import game_failure
+
+            if isinstance(error, BrokenGame) or game_failure(error) is not None:
+                fail(error)
+            raise
 
     wrapped.__signature__ = signature.replace(parameters=[*given, *more])  # type: ignore[attr-defined]
     wrapped.__annotations__ = {**hints, **added}

@@ -86,13 +86,15 @@ def play(
     start = time.perf_counter()
     with arena.open_store(store) as kept, arena.progress_bar(as_json) as shown:
         try:
+            results = kept.results()
+            results.meet(setup.players[::-1])  # the champion first: it is the anchor of later ratings, as in a match
             found = play_gate(
                 setup.game,
                 *setup.players,
                 test=test,
                 max_games=max_games,
                 config=setup.config,
-                results=kept.results(),
+                results=results,
                 parallel=ParallelSettings(concurrency, workers),
                 watch=shown,
             )
@@ -144,10 +146,12 @@ def characteristic_table(rows: list[Operation]) -> Table:
     """One row for each true Elo difference."""
     from rich.table import Table
 
+    from ramify.arena.ratings import elo_text
+
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("true Elo", "stronger", "not stronger", "undecided", "mean games"):
         table.add_column(name, justify="right")
     for row in rows:
         shares = (f"{100 * share:.1f} %" for share in (row.stronger, row.not_stronger, row.undecided))
-        table.add_row(f"{row.elo:+.1f}", *shares, f"{row.games:.0f}")
+        table.add_row(elo_text(row.elo, 1), *shares, f"{row.games:.0f}")
     return table

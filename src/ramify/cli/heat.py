@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ramify.cli.boards import mark
+from ramify.cli.boards import STONES, mark
 from ramify.games.percent import percentages
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ramify.engine import SearchResult
     from ramify.games import State
 
-STYLES = {"x": "bold red", "o": "bold blue"}
+STYLES = {stone.symbol: stone.style for stone in STONES}
 # Backgrounds from cold to hot, each from its share of the most visited cell on.
 HEAT = ((0.75, "bold black on bright_yellow"), (0.3, "black on yellow"), (0.1, "on dark_orange3"), (0.02, "on grey30"))
 SHOWN = 5  # actions of a hint

@@ -14,7 +14,7 @@ from ramify.cli.tournament import play
 def match(
     game: options.GameName,
     first: Annotated[str, typer.Argument(help="A player, such as alphabeta:depth=3 or search:simulations=200.")],
-    second: Annotated[str, typer.Argument(help="The other player. Its rating is fixed at 0.")],
+    second: Annotated[str, typer.Argument(help="The other player, such as the one to beat.")],
     param: options.Params = None,
     network: options.Network = None,
     set_: options.SearchSettings = None,
@@ -28,6 +28,7 @@ def match(
     workers: options.Workers = 0,
     replay: options.Replay = False,
     count_forfeits: options.CountForfeits = False,
+    anchor: options.Anchor = None,
     json: options.AsJson = False,
 ) -> None:
     """Play a match between two players and estimate the Elo difference.
@@ -36,6 +37,9 @@ def match(
     swapped. Games that are in the store already are not played again, unless a
     player has changed, a player forfeited, or --replay is given. --network and
     --set are defaults for the players that search. Ctrl-C keeps finished games.
+
+    The anchor, at 0 Elo, is the player that has been in the store longest, of
+    two new players the second; --anchor chooses another.
 
     \b
     ramify match hex search:simulations=400 search:simulations=100 -p size=5
@@ -46,6 +50,7 @@ def match(
     given = arena.GivenOptions(param, set_, network)
     setup = arena.read_setup(game, given, [first, second], opening, seed, max_moves, adjudicate_above)
     pairings = [(setup.players[0], setup.players[1])]
-    anchor = setup.players[1].identity
+    labels = arena.different({config.identity: config.label for config in setup.players})
     how = arena.How(store, concurrency, workers, replay, count_forfeits)
-    play(setup, pairings, games, how, anchor, as_json=json)
+    chosen = arena.find_anchor(labels, anchor, setup.players)
+    play(setup, pairings, games, how, chosen, baseline=setup.players[1], as_json=json)

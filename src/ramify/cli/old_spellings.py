@@ -19,6 +19,8 @@ PARAMETERS_AS_WORDS = ("analyze", "games", "play", "watch")
 PLAYERS_FIRST = ("match", "tournament", "gate")
 WATCHED = {"--red": "search:simulations=4000", "--blue": "search:simulations=20000"}
 
+_typed: list[str] = []  # the arguments of the command that runs
+
 
 @dataclass
 class Line:
@@ -42,7 +44,14 @@ class Command(TyperCommand):
     """A command that also understands the spellings of earlier versions."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, current_spelling(self, ctx.info_name or "", list(args)))
+        arguments = current_spelling(self, ctx.info_name or "", list(args))
+        _typed[:] = arguments
+        return super().parse_args(ctx, arguments)
+
+
+def typed_arguments() -> list[str]:
+    """The arguments of the command that runs, as typed, in today's spelling."""
+    return list(_typed)
 
 
 def current_spelling(command: TyperCommand, name: str, arguments: list[str]) -> list[str]:

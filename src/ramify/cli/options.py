@@ -40,7 +40,12 @@ NetworkOrSize = Annotated[
     typer.Option(metavar="NETWORK", help="A network as for 'ramify analyze', or a size such as 6x64 for a new one."),
 ]
 Evaluator = Annotated[
-    str, typer.Option(metavar="NAME", help="The evaluator without a network: uniform, rollout, or rollout:N.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The evaluator without a network: uniform, rollout, or rollout:N.",
+        show_default="rollout",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The random seed.")]
 Device = Annotated[
@@ -68,7 +73,9 @@ AdjudicateAbove = Annotated[
 StorePath = Annotated[Path, typer.Option("--store", help="The database file for the games.")]
 Concurrency = Annotated[int, typer.Option(min=1, help="Number of games played at once in each process.")]
 Workers = Annotated[int, typer.Option(min=0, help="Number of worker processes; 0 plays in this process.")]
-Anchor = Annotated[str | None, typer.Option(help="The player whose rating is fixed at 0, by its text or identity.")]
+Anchor = Annotated[
+    str | None, typer.Option(help="The player whose rating is fixed at 0: its text, identity, or name in the table.")
+]
 Replay = Annotated[bool, typer.Option("--replay", help="Play all games again, even those in the store.")]
 CountForfeits = Annotated[
     bool, typer.Option("--count-forfeits", help="Count forfeited games as losses instead of leaving them out.")
@@ -114,24 +121,21 @@ def parameter_names(game: str) -> frozenset[str]:
     return frozenset()
 
 
-def read_evaluator(text: str) -> NativeEvaluator:
-    """The evaluator named uniform, rollout or rollout:N."""
-    from ramify.evaluators import Rollout, Uniform
+def read_evaluator(text: str | None) -> NativeEvaluator:
+    """The evaluator named uniform, rollout or rollout:N; None: what a search uses without one."""
+    from ramify.engine.native import named_evaluator
 
-    name, separator, count = text.partition(":")
-    if text == "uniform":
-        return Uniform()
-    if name != "rollout" or (separator and not (count.isdecimal() and int(count) > 0)):
-        fail(f"the evaluator must be uniform, rollout or rollout:N, not {text!r}")
-    return Rollout(int(count) if separator else 1)
+    return named_evaluator() if text is None else named_evaluator(text)
 
 
-def choose_evaluator(game: Game, network: str | None, evaluator: str) -> Any:
+def choose_evaluator(game: Game, network: str | None, evaluator: str | None) -> Any:
     """The network if one is given, otherwise the evaluator; a ValueError if both are."""
+    from ramify.engine.native import DEFAULT_EVALUATOR
+
     chosen = read_evaluator(evaluator)
     if network is None:
         return chosen
-    if evaluator != "rollout":
+    if evaluator not in (None, DEFAULT_EVALUATOR):
         raise ValueError("give --network or --evaluator, not both")
     from ramify.hex import evaluator_for  # it runs a network of any game as it is, which starts at once
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,31 +20,35 @@ if TYPE_CHECKING:
 SIMULATIONS = 400  # without --simulations; quick enough to answer at once
 
 
+Side = Annotated[int | None, typer.Option(min=0, max=1, help="Your player: 0 moves first, 1 second.", show_default="0")]
+Simulations = Annotated[
+    int | None,
+    typer.Option(min=1, help=f"Simulations per move. Default: {SIMULATIONS}, or unlimited with --seconds."),
+]
+Seconds = Annotated[float | None, typer.Option(help="Time per move in seconds.")]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND:SETTINGS", help="The opponent, such as uci:command=stockfish,depth=5. Default: the search."
+    ),
+]
+Load = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Continue a saved game: .json, .pgn (chess) or .sgf (Hex).")
+]
+
+
 def play(
     game: options.OptionalGameName = None,
     param: options.Params = None,
-    side: Annotated[
-        int | None,
-        typer.Option(min=0, max=1, help="Your player: 0 moves first, 1 second.", show_default="0"),
-    ] = None,
-    simulations: Annotated[
-        int | None,
-        typer.Option(min=1, help=f"Simulations per move. Default: {SIMULATIONS}, or unlimited with --seconds."),
-    ] = None,
-    seconds: Annotated[float | None, typer.Option(help="Time per move in seconds.")] = None,
+    side: Side = None,
+    simulations: Simulations = None,
+    seconds: Seconds = None,
     set_: options.SearchSettings = None,
     network: options.Network = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND:SETTINGS", help="The opponent, such as uci:command=stockfish,depth=5. Default: the search."
-        ),
-    ] = None,
+    against: Against = None,
     state: options.StateText = None,
     actions: options.Actions = "",
-    load: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Continue a saved game: .json, .pgn (chess) or .sgf (Hex).")
-    ] = None,
+    load: Load = None,
     seed: options.Seed = 0,
 ) -> None:
     """Play a game against the search, or against another player.
@@ -77,28 +82,40 @@ def play(
     ramify play hex -p size=11 --against "htp:command=mohex"
     """
     from ramify.cli.analyze import find_position
-    from ramify.cli.session import PlaySession
 
     params, settings = options.read_options(game or "hex", param, set_)
-    record = None
-    if load is not None:
-        if params or state or actions:
-            fail("--load brings the game and the position: leave out parameters, --state and --actions")
-        record = load_game(load, game)
+    if load is not None and (params or state or actions):
+        fail("--load brings the game and the position: leave out parameters, --state and --actions")
+    record = None if load is None else load_game(load, game)
     start = find_position(game or "hex", params, state, actions, seed) if record is None else record.start
-    limits = {"simulations": simulations, "seconds": seconds}
     try:
-        adviser, knowledge = make_adviser(start, network, limits, seed, settings)
+        adviser, knowledge = make_adviser(start, network, (simulations, seconds), seed, settings)
         opponent = make_opponent(start, adviser, knowledge, against)
     except (ValueError, TypeError, ImportError, RuntimeError, OSError) as error:
         fail(error)
 
-    def again(number: int) -> State:
+    def start_of(number: int) -> State:
+        """The first position of a game: as given, else a new one (some games begin at random)."""
         return start.copy() if state or actions else start.game.initial_state(seed + number)
 
-    person = side if side is not None else (record.person or 0) if record is not None else 0
+    run_session(start_of, side, opponent, adviser, record)
+
+
+def run_session(
+    start: Callable[[int], State],
+    side: int | None,
+    opponent: Opponent,
+    adviser: Searcher,
+    record: GameRecord | None,
+) -> None:
+    """Play until the person leaves, and end the opponent. Without ``side`` the person is who they were in the record,
+    else the first player."""
+    from ramify.cli.session import PlaySession
+
+    if side is None:
+        side = (record.person if record is not None else None) or 0
     try:
-        PlaySession(again, person, opponent, adviser, record).run()
+        PlaySession(start, side, opponent, adviser, record).run()
     finally:
         opponent.close()
 
@@ -124,15 +141,19 @@ def load_game(file: Path, game: str | None) -> GameRecord:
 
 
 def make_adviser(
-    state: State, network: str | None, limits: dict[str, Any], seed: int, settings: dict[str, Any]
+    state: State,
+    network: str | None,
+    limits: tuple[int | None, float | None],
+    seed: int,
+    settings: dict[str, Any],
 ) -> tuple[Searcher, str]:
-    """The search that gives hints, and what it knows."""
+    """The search that gives hints, and what it knows. ``limits`` are simulations and seconds per move."""
     from ramify import _core
     from ramify.engine import SearchConfig, Searcher
     from ramify.hex import evaluator_for
 
     game = state.game
-    simulations, seconds = limits["simulations"], limits["seconds"]
+    simulations, seconds = limits
     evaluator, knowledge = evaluator_for(game, network)
     limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
     usual = {

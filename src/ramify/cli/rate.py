@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ramify.base.hints import did_you_mean
 from ramify.cli import arena, options
 from ramify.cli.common import fail, print_json, table_console
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 STORE = "ramify.db"  # in the run's folder
 CONCURRENCY = 64  # games played at once; with fewer, networks would get batches of one or two positions
+LISTED = 8  # runs named where one is not found
 Run = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, or its name in runs/.")]
 
 
@@ -50,9 +53,10 @@ def rate(
     from ramify.arena.matches import ParallelSettings
     from ramify.arena.runs import RatingPlan
 
-    folder, started = find_run(run), time.perf_counter()
+    started = time.perf_counter()
     try:
         plan = RatingPlan(games, simulations, checkpoints, references)
+        folder = find_run(run)
         rating, counts = play(folder, plan, ParallelSettings(concurrency, workers), quiet=json)
         found = finish(folder, rating)
     except arena.MISTAKES as error:
@@ -66,9 +70,26 @@ def rate(
 
 
 def find_run(text: str) -> Path:
-    """The folder of a run, given by its path or by its name in runs/."""
+    """The folder of a run, given by its path or by its name in runs/; a ValueError if there is neither."""
     given, named = Path(text), Path("runs") / text
-    return named if not given.exists() and named.is_dir() else given
+    if given.exists():
+        return given
+    if named.is_dir():
+        return named
+    looked = f"neither {given} nor {named} is there" if not given.is_absolute() else "there is no such folder"
+    around = given.parent if given.parent.is_dir() else Path()
+    there = [*(folder.name for folder in runs_in(Path("runs"))), *(str(folder) for folder in runs_in(around))]
+    listed = f"the runs are {', '.join(there[:LISTED])}{', …' if len(there) > LISTED else ''}"
+    hint = did_you_mean(text, there, " ")
+    known = listed if there else "'ramify train' makes one"
+    raise ValueError(f"there is no run {text!r}: {looked};{hint} {known}")
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The folders of runs directly within a folder, by name."""
+    with suppress(OSError):
+        return sorted(path.parent for path in folder.glob("*/config.yaml") if (path.parent / "checkpoints").is_dir())
+    return []
 
 
 def play(folder: Path, plan: RatingPlan, parallel: Any, *, quiet: bool) -> tuple[RunRating, dict[str, int]]:
@@ -107,17 +128,20 @@ def print_rating(found: dict[str, Any]) -> None:
     """Print the ratings as a table."""
     from rich.table import Table
 
-    from ramify.arena.ratings import MEANING
+    from ramify.arena.ratings import MEANING, elo_text
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("player", "Elo", "95%", "games", "won", "drawn", "lost"):
         table.add_column(name, justify="left" if name == "player" else "right")
     for one in found["players"]:
-        interval = "anchor" if one["name"] == found["anchor"] else f"{one['low']:+.0f} … {one['high']:+.0f}"
+        interval = arena.interval_text(one, anchor=one["name"] == found["anchor"])
         numbers = [str(one[name]) for name in ("games", "wins", "draws", "losses")]
-        table.add_row(one["name"], f"{one['elo']:+.0f}", interval, *numbers)
+        table.add_row(one["name"], elo_text(one["elo"]), interval, *numbers)
     console = table_console()
     console.print(table)
     if found["forfeits"]:
         console.print(f"forfeited games, not counted: {found['forfeits']}", style="red")
+    if few := arena.few_games((one["name"], one["games"]) for one in found["players"]):
+        console.print(few, markup=False, soft_wrap=True)
+    console.print(f"Elo is relative to {found['anchor']}, the anchor.", markup=False, soft_wrap=True)
     console.print(f"{MEANING}.", style="dim")

@@ -29,7 +29,8 @@ def ratings(
     Elo predicts the expected score, draws included. The 95 % intervals take
     into account that two games with the same opening are correlated. Players
     without games between them are listed in separate groups, each with its
-    own anchor.
+    own anchor. The anchor is the player that has been in the store longest,
+    as in 'ramify match' and 'ramify tournament'; --anchor chooses another.
 
     \b
     ramify ratings hex -p size=5 --anchor random
@@ -46,10 +47,9 @@ def ratings(
     more = {"game": name, "params": params, "rating": {"prior": prior, "advantage": advantage}}
     try:
         standings = Standings((), tuple(found), count_forfeits=count_forfeits)
-        counted = {identity for played in standings.counted for identity in played.fixture.players}
-        first = next((one for one in labels if one in counted), None)
-        pinned = arena.find_anchor(labels, anchor) or first
-        arena.report(standings, labels, pinned, as_json=json, cross=True, more=more)
+        chosen = arena.find_anchor(labels, anchor)
+        anchors = list(labels) if chosen is None else [chosen]
+        arena.report(standings, labels, anchors, as_json=json, cross=True, more=more)
     except ValueError as error:
         fail(error)
 

@@ -167,11 +167,14 @@ def strength_section(folder: Path, rating: dict[str, Any] | None) -> str:
 
 def ratings_table(rating: dict[str, Any]) -> str:
     """Players, best first, with intervals and percentages of wins, draws and losses that sum to 100."""
+    from ramify.arena.ratings import elo_text
+
     rows = []
     for place, one in enumerate(rating["players"], 1):
         shares = percentages([one["wins"], one["draws"], one["losses"]])
-        interval = "fixed" if one["name"] == rating["anchor"] else f"{one['low']:+.0f} to {one['high']:+.0f}"
-        numbers = [f"{one['elo']:+.0f}", interval, f"{one['games']:,}", *(f"{share}%" for share in shares)]
+        fixed = one["name"] == rating["anchor"]
+        interval = "fixed" if fixed else f"{elo_text(one['low'])} to {elo_text(one['high'])}"
+        numbers = [elo_text(one["elo"]), interval, f"{one['games']:,}", *(f"{share}%" for share in shares)]
         rows.append([f"{place}. {one['name']}", *numbers])
     return html.table(["Player", "Elo", "95% interval", "Games", "Won", "Drawn", "Lost"], rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -13,6 +14,7 @@ import typer
 
 from ramify.cli import options
 from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
+from ramify.cli.old_spellings import typed_arguments
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +29,7 @@ def selfplay(
     param: options.Params = None,
     games: Annotated[int, typer.Option(min=1, help="Number of games to play.")] = 100,
     network: options.NetworkOrSize = None,
-    evaluator: options.Evaluator = "rollout",
+    evaluator: options.Evaluator = None,
     simulations: Annotated[int, typer.Option(min=1, help="Number of simulations of a full search.")] = 200,
     set_: options.SearchSettings = None,
     play: Annotated[
@@ -44,9 +46,10 @@ def selfplay(
     """Generate self-play games and save them.
 
     Games are saved as they finish: Ctrl-C, an error or a full disk lose
-    unfinished games only. Run again with the same folder, the command plays
-    unfinished games first and then adds new ones. Only one process at a time
-    can write to a folder.
+    unfinished games only. After Ctrl-C the command that plays the rest is
+    printed. Run again with the same folder, the command plays unfinished games
+    first and then adds new ones. Only one process at a time can write to a
+    folder.
 
     \b
     ramify selfplay hex games/ -p size=5 --games 20
@@ -115,12 +118,24 @@ def play_all(
     report(figures, folder, as_json=as_json)
     if stopped:
         left = games - figures.games
-        on = f"run the same command with --games {left} to play the rest" if left else "no games are left to play"
-        print(f"ramify: stopped. {figures.games} of {games} games are saved; {on}.", file=sys.stderr)
+        on = f"to play the rest: {again(left)}" if left else "no games are left to play"
+        print(f"ramify: stopped. {figures.games} of {games} games are saved; {on}", file=sys.stderr)
         raise typer.Exit(130)
 
 
-def choose_evaluator(game: Game, network: str | None, otherwise: str, **how: Any) -> tuple[Any, str | None]:
+def again(games: int) -> str:
+    """The command that was typed, with another number of games."""
+    words = typed_arguments()
+    for place, word in enumerate(words):
+        if word == "--games" and place + 1 < len(words):
+            words[place + 1] = str(games)
+        elif word.startswith("--games="):
+            words[place] = f"--games={games}"
+    given = any(word.partition("=")[0] == "--games" for word in words)
+    return shlex.join(["ramify", "selfplay", *([] if given else ["--games", str(games)]), *words])
+
+
+def choose_evaluator(game: Game, network: str | None, otherwise: str | None, **how: Any) -> tuple[Any, str | None]:
     """The evaluator, and the network's identity if it is a network."""
     chosen: Any = options.read_evaluator(otherwise)
     identity, device = None, how.get("device")
@@ -148,6 +163,8 @@ def network_evaluator(game: Game, text: str, **how: Any) -> tuple[Any, str]:
         from ramify.evaluators import network_evaluator as usual_evaluator
         from ramify.networks.config import is_size
 
+        if Path(text).exists():
+            raise
         if not is_size(text):
             raise ValueError(f"{error}; a new network is given by its size, such as 6x64 or mlp:2x256") from None
         module = networks.make(game, text)
@@ -169,9 +186,7 @@ def figures_table(progress: Progress, games: int | None = None) -> Table:
         ("games", f"{progress.games}{of}  ({progress.games_per_s:.2f}/s, {progress.active} in progress){left}"),
         ("positions/s", f"{progress.positions_per_s:,.0f}"),
         ("evaluations/s", f"{progress.evaluations_per_s:,.0f}"),
-        ("mean batch size", f"{progress.mean_batch:,.1f}"),
-        ("evaluator utilization", f"{100 * progress.busy:.0f} %"),
-        ("cache hits", "no cache" if progress.cache_hits is None else f"{100 * progress.cache_hits:.1f} %"),
+        *evaluator_rows(progress),
         ("game length", f"{progress.mean_length:.1f} moves"),
         ("draws", f"{100 * progress.draws:.1f} %"),
         ("shards", f"{progress.shards}  ({progress.bytes / 1e6:.2f} MB)"),
@@ -179,6 +194,17 @@ def figures_table(progress: Progress, games: int | None = None) -> Table:
     for name, value in rows:
         table.add_row(name, value)
     return table
+
+
+def evaluator_rows(progress: Progress) -> list[tuple[str, str]]:
+    """The rows on an evaluator outside the core; none for random games, which are neither batched nor cached."""
+    rows = []
+    if progress.mean_batch:
+        rows.append(("mean batch size", f"{progress.mean_batch:,.1f}"))
+        rows.append(("evaluator utilization", f"{100 * progress.busy:.0f} %"))
+    if progress.cache_hits is not None:
+        rows.append(("cache hits", f"{100 * progress.cache_hits:.1f} %"))
+    return rows
 
 
 def report(progress: Progress, folder: Path, *, as_json: bool) -> None:

@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.text import Text
 
 from ramify.arena import Turn
-from ramify.cli.boards import board_text, room_of
+from ramify.cli.boards import board_text, room_of, sides
 from ramify.cli.common import explain, print_position
 from ramify.cli.debug import print_traceback
 from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.opponents import Opponent, action_of, fresh
-from ramify.cli.watch import sides
 from ramify.engine import Searcher, SearchResult
-from ramify.games import State
+from ramify.games import Game, State
+from ramify.games.failures import game_failure
 from ramify.games.files import GameRecord, extensions, result_of, write_game
 from ramify.games.notation import UnclearActionError, read_action
 
@@ -42,6 +42,14 @@ MOVES = {  # how to type a move, where an example helps
     "hex": "f6           play a move by its cell; 'swap' where that is allowed",
     "chess": "e2e4         play a move: e2e4, Nf3, O-O and e8=Q are all understood",
 }
+
+
+def introduction(game: Game, side: int, opponent: str) -> str:
+    """Which player the person is: by name and symbol where the game has them, and by the order of moves."""
+    who = sides(game)[side]
+    if game.simultaneous:
+        return f"You are {who}, against {opponent}. Both players move at once."
+    return f"You are {who}, the {('first', 'second')[side]} player, against {opponent}."
 
 
 class OpponentError(Exception):
@@ -91,8 +99,7 @@ class PlaySession:
 
     def run(self) -> None:
         """Until the person leaves."""
-        who = sides(self.state.game)
-        self.say(f"You are {who[self.side]} (player {self.side}), against {self.opponent.name}. Type 'help' for help.")
+        self.say(f"{introduction(self.state.game, self.side, self.opponent.name)} Type 'help' for help.")
         self.show()
         try:
             going = self.safely(self.answer)
@@ -181,6 +188,8 @@ class PlaySession:
             with self.console.status("thinking") if self.console.is_terminal else nullcontext():
                 action, remark = self.opponent.choose(turn)
         except Exception as error:  # of a program, or a player, that somebody else has written
+            if game_failure(error) is not None:
+                raise  # of the game, whoever plays it
             raise OpponentError(explain(error) or type(error).__name__) from error
         if action not in self.state.legal_actions(1 - self.side):
             raise OpponentError(f"its answer {action!r} is not a legal move")

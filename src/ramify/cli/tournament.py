@@ -15,7 +15,7 @@ from ramify.cli import arena, options
 from ramify.cli.common import fail
 
 if TYPE_CHECKING:
-    from ramify.arena import Progress
+    from ramify.arena import PlayerConfig, Progress
     from ramify.arena.tournament import Pairing
 
 
@@ -45,7 +45,8 @@ def tournament(
     Games that are in the store already are not played again, unless a player
     forfeited or --replay is given: adding a player plays its games only.
     --network and --set are defaults for the players that search. Ctrl-C keeps
-    finished games; run the same command again to resume.
+    finished games; run the same command again to resume. The anchor is the
+    player that has been in the store longest; --anchor chooses another.
 
     \b
     ramify tournament hex random search:simulations=50 search:simulations=200 -p size=5
@@ -73,9 +74,14 @@ def play(
     how: arena.How,
     anchor: str | None,
     *,
+    baseline: PlayerConfig | None = None,
     as_json: bool,
 ) -> None:
-    """Play the games that are not in the store and print the standings."""
+    """Play the games that are not in the store and print the standings.
+
+    Without ``anchor``, the player that has been in the store longest is the anchor, as in ``ramify ratings``; of new
+    players the ``baseline`` enters it first.
+    """
     from ramify.arena import ParallelSettings, Tournament
 
     plan = Tournament(setup.game, tuple(pairings), games, setup.config)
@@ -90,12 +96,15 @@ def play(
 
         try:
             results, parallel = kept.results(replay=how.replay), ParallelSettings(how.concurrency, how.workers)
+            if baseline is not None:
+                results.meet([baseline])
             standings = plan.run(results=results, parallel=parallel, watch=watch, on_interrupt="return")
             standings = replace(standings, count_forfeits=how.count_forfeits)
         except arena.MISTAKES as error:
             fail(error)
         for sentence in (unsaved := kept.finish()):
             print(f"ramify: {sentence}", file=sys.stderr)
+        anchors = arena.by_age(kept, standings.players) if anchor is None else [anchor]
     labels = arena.different({config.identity: config.label for config in standings.players})
     more = {
         "game": setup.game.name,
@@ -104,6 +113,6 @@ def play(
         "replay": how.replay,
         "seconds": time.perf_counter() - start,
     }
-    arena.report(standings, labels, anchor, as_json=as_json, cross=True, more=more)
+    arena.report(standings, labels, anchors, as_json=as_json, cross=True, more=more)
     if unsaved:
         raise typer.Exit(2)

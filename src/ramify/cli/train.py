@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
+import threading
+import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -14,8 +18,7 @@ import typer
 
 from ramify.base.imports import import_modules, imported
 from ramify.cli import options
-from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
-from ramify.cli.curves import sparkline
+from ramify.cli.common import Panel, fail, parse_settings, print_json, sparkline, watched
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 # Errors that are not bugs: they are reported in one line, without a traceback.
 PROBLEMS = (ValueError, TypeError, ImportError, OSError, RuntimeError, FloatingPointError)
+LINE_SECONDS = 10.0  # without a terminal: time without output after which a line says how far the run is
 STOPPED, TERMINATED = 130, 143  # exit codes, as shells give them: 128 and the number of the signal
 CURVES = {  # the metrics of iterations to show
     "new_policy": "policy loss on new positions",
@@ -43,6 +47,7 @@ def train(
         typer.Argument(metavar="KEY=VALUE...", help="Override settings, such as loop.iterations=5. --show lists all."),
     ] = None,
     param: options.Params = None,
+    set_: Annotated[list[str] | None, typer.Option("-s", hidden=True)] = None,  # answered with the right way
     folder: Annotated[
         Path | None, typer.Option(help="The folder of the run. Default: runs/NAME. An unfinished run is resumed.")
     ] = None,
@@ -70,13 +75,15 @@ def train(
     """
     if name is None:
         return list_presets(as_json=json)
-    params = parse_settings(param or [])
+    params, given = parse_settings(param or []), parse_settings(settings or [])
     try:
+        from ramify.cli.train_words import refuse_misplaced
         from ramify.training import as_yaml, load_config
 
         place = folder or run_folder(name, params)
         imports = import_remembered(place)
-        changes = {f"params.{key}": value for key, value in params.items()} | parse_settings(settings or [])
+        refuse_misplaced(name, settings or [], param or [], set_ or [])
+        changes = {f"params.{key}": value for key, value in params.items()} | given
         config = load_config(name, changes)
         if imports:
             config = config.replace(imports=list(dict.fromkeys([*config.imports, *imports])))
@@ -139,7 +146,23 @@ def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: b
     if as_json:
         print_json({"folder": str(folder), "network": str(network), **(figures or [{}])[-1]})
     else:
-        print(f"Training finished. Network: {network}")
+        print_finished(config, folder, network)
+
+
+def print_finished(config: TrainConfig, folder: Path, newest: Path) -> None:
+    """Print where the run is, its best network, and what can be done with it."""
+    from ramify.arena.network_files import network_file
+
+    best = network_file(str(folder))
+    how = "the newest" if best == newest else f"the best rated; the newest is {newest}"
+    texts = {key: value if isinstance(value, str) else dumps(value) for key, value in config.params.items()}
+    params = [word for key, text in texts.items() for word in ("-p", f"{key}={text}")]
+    params += [word for module in config.imports for word in ("--import", module)]
+    print(f"Training finished. The run is in {folder}.")
+    print(f"Network: {best} ({how})")
+    print("Next:")
+    for words in (["play", config.game, *params, "--network"], ["rate"], ["report"]):
+        print(f"  {shlex.join(['ramify', *words, str(folder)])}")
 
 
 def end_stopped(folder: Path, code: int = STOPPED) -> NoReturn:
@@ -200,20 +223,56 @@ class RunInStore:
 
 
 def watcher(stack: ExitStack, folder: Path, *, quiet: bool) -> Callable[[Status], None]:
-    """The progress display: a panel on a terminal, otherwise one line per iteration."""
+    """The progress display: a panel on a terminal, otherwise lines."""
     if not watched(quiet):
-        return Lines(quiet)
+        return stack.enter_context(Lines(folder, quiet=quiet))
     return Panel(stack, partial(picture, folder=folder))
 
 
 class Lines:
-    """One line per iteration."""
+    """Plain lines: one at the start, one per iteration, and one where nothing was printed for ``LINE_SECONDS``."""
 
-    def __init__(self, quiet: bool) -> None:
-        self.quiet = quiet
+    def __init__(self, folder: Path, *, quiet: bool) -> None:
+        self.folder, self.quiet = folder, quiet
         self.seen: int | None = None  # iterations; those of earlier sessions are not told again
+        self.status: Status | None = None
+        self.started = self.printed = time.perf_counter()
+        self._ended = threading.Event()
+        self._clock = threading.Thread(target=self._tell_time, name="ramify progress", daemon=True)
+
+    def __enter__(self) -> Lines:
+        if not self.quiet:
+            self.say(f"training in {self.folder}; Ctrl-C saves and stops")
+            self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        if not self.quiet:
+            self._clock.join()
+
+    def say(self, line: str) -> None:
+        self.printed = time.perf_counter()
+        print(line, flush=True)
+
+    def _tell_time(self) -> None:
+        """A thread of its own: a game may take longer than a line should, and nothing is reported before it ends."""
+        while not self._ended.wait(max(0.01, self.printed + LINE_SECONDS - time.perf_counter())):
+            if time.perf_counter() - self.printed < LINE_SECONDS:
+                continue
+            status, seconds = self.status, time.perf_counter() - self.started
+            if status is None:
+                self.say(f"starting  {seconds:.0f} s")
+                continue
+            speed = status.figures.get("positions_per_s", 0.0)
+            rate = f"  {speed:,.0f} moves/s" if speed else ""
+            where = (
+                f"iteration {status.iteration + 1} of {status.iterations}: {status.phase}, {100 * status.share:.0f} %"
+            )
+            self.say(f"{where}  step {status.step}  {seconds:.0f} s{rate}")
 
     def __call__(self, status: Status) -> None:
+        self.status = status
         if self.seen is None:
             self.seen = len(status.history)
         if self.quiet or len(status.history) == self.seen:
@@ -221,7 +280,7 @@ class Lines:
         self.seen = len(status.history)
         last = status.history[-1]
         shown = "  ".join(f"{name.removeprefix('new_')} {last[name]:.3f}" for name in CURVES if name in last)
-        print(f"iteration {status.iteration}  step {status.step}  {status.seconds:.0f} s  {shown}", flush=True)
+        self.say(f"iteration {status.iteration}  step {status.step}  {status.seconds:.0f} s  {shown}")
 
 
 def picture(status: Status, folder: Path) -> RenderableType:

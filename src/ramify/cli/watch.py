@@ -11,9 +11,8 @@ import typer
 
 from ramify.cli import options
 from ramify.cli.arena import MISTAKES, read_players
-from ramify.cli.boards import STYLES, board_text
-from ramify.cli.common import columns, cut, cut_note, fail, print_position
-from ramify.cli.curves import COLUMNS
+from ramify.cli.boards import Side, board_text, sides
+from ramify.cli.common import COLUMNS, columns, cut, cut_note, fail, print_position
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -22,12 +21,6 @@ if TYPE_CHECKING:
     from ramify.arena import PlayerConfig, SearchPlayerConfig
     from ramify.games import Game, State
 
-NAMES = ("red", "blue")
-SIDES = {  # what a game itself calls its players; any other has a player 0 and a player 1
-    **dict.fromkeys(("tictactoe", "connect_four", "hex"), ("x", "o")),
-    "chess": ("white", "black"),
-    "pyrat": ("the rat", "the python"),
-}
 HISTORY = 24  # values shown beside the position
 BESIDE = 40  # columns that the players take there
 BELOW = 4  # lines that they take below it, with the latest choice
@@ -52,7 +45,7 @@ class Player:
         from ramify.engine import Searcher
 
         self.number = number
-        self.label = config.label
+        self.label = config.name or config.label
         search = config.search_config().replace(graph=True)
         self.searcher = Searcher(game, config.open_evaluator(game), search, seed=seed)
         self.searched = False
@@ -81,7 +74,8 @@ class AnyPlayer:
     """A player of any other kind, such as alphabeta or a program that speaks UCI."""
 
     def __init__(self, game: Game, number: int, config: PlayerConfig, seed: int) -> None:
-        self.number, self.label, self.seed, self.turns = number, config.label, seed, 0
+        self.number, self.label = number, config.name or config.label
+        self.seed, self.turns = seed, 0
         self.player: Any = config.open(game)
 
     def choose(self, state: State) -> Choice:
@@ -207,7 +201,7 @@ def watch_plain(console: Console, state: State, players: Sequence[Player | AnyPl
     def show(before: State, _: State, choices: list[Choice]) -> None:
         nonlocal shown, last
         for choice in choices[shown:]:
-            console.print(caption(choice), soft_wrap=True)
+            console.print(caption(choice, sides(state.game)), soft_wrap=True)
         shown, last = len(choices), before
 
     turns = play(state, players, show)
@@ -215,18 +209,12 @@ def watch_plain(console: Console, state: State, players: Sequence[Player | AnyPl
     return turns
 
 
-def sides(game: Game) -> tuple[str, str]:
-    """What this game calls its players."""
-    return SIDES.get(game.name, ("player 0", "player 1"))
-
-
 def introduction(player: Player | AnyPlayer, game: Game) -> Text:
-    """The player's colour, side and text."""
+    """The player's side, how it shows on the board, and the player's text."""
     from rich.text import Text
 
-    text = Text(NAMES[player.number], STYLES[player.number])
-    who = f" is {sides(game)[player.number]}: {player.label}"
-    return text.append(who, "default")
+    side = sides(game)[player.number]
+    return Text(str(side), side.style).append(f": {player.label}", "default")
 
 
 def screen(
@@ -243,7 +231,7 @@ def screen(
 
     board = board_text(state, before, (size[0], size[1] - BELOW))
     board.rstrip()
-    latest = caption(choices[-1]) if choices else Text()
+    latest = caption(choices[-1], sides(state.game)) if choices else Text()
     rows = [
         (
             introduction(player, state.game),
@@ -272,21 +260,24 @@ def chances(values: Sequence[float]) -> str:
     return f"expects {values[-1]:+.2f} {''.join(columns)}"
 
 
-def caption(choice: Choice) -> Text:
+def caption(choice: Choice, both: Sequence[Side]) -> Text:
     """One choice in a sentence."""
     from rich.text import Text
 
-    text = Text(NAMES[choice.player], STYLES[choice.player])
-    expected = "" if choice.value is None else f" (expects {choice.value:+.2f}, {choice.kept:,} visits kept)"
-    return text.append(f" plays {choice.name}{expected}", "default")
+    notes = [] if choice.value is None else [f"expects {choice.value:+.2f}"]
+    if choice.kept:
+        notes.append(f"{choice.kept:,} visits reused from its previous search")
+    side = both[choice.player]
+    text = Text(side.name, side.style).append(f" plays {choice.name}", "default")
+    return text.append(f" ({', '.join(notes)})" if notes else "", "default")
 
 
-def summary(game: str, returns: Sequence[float], sides: Sequence[str]) -> Text:
+def summary(game: str, returns: Sequence[float], both: Sequence[Side]) -> Text:
     """How the game ended."""
     from rich.text import Text
 
     text = Text(f"{game}: ")
     if returns[0] == returns[1]:
         return text.append("a draw")
-    winner = int(returns[1] > returns[0])
-    return text.append(NAMES[winner], STYLES[winner]).append(f" ({sides[winner]}) wins")
+    winner = both[int(returns[1] > returns[0])]
+    return text.append(str(winner), winner.style).append(" wins", "default")

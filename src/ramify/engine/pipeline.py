@@ -51,7 +51,8 @@ class Pipeline:
         self.batches = self.evaluated = 0
         self.gathered = self.submitted = self.waited = self.absorbed = 0.0  # seconds by activity
         self.busy = 0.0  # seconds in which at least one evaluation was in progress
-        self._evaluating_until = 0.0
+        self._busy_until = 0.0  # end of the latest evaluation in them
+        self._spans: dict[int, tuple[float, float]] = {}  # when a lane's evaluation in the executor began and ended
 
     def __enter__(self) -> Self:
         return self
@@ -66,6 +67,15 @@ class Pipeline:
         if self._executor is not None:
             self._executor.shutdown()
             self._executor = None
+
+    def spent(self) -> dict[str, float]:
+        """Seconds by activity."""
+        return {
+            "gathering": self.gathered,
+            "submitting": self.submitted,
+            "waiting": self.waited,
+            "absorbing": self.absorbed,
+        }
 
     @property
     def idle(self) -> bool:
@@ -101,8 +111,9 @@ class Pipeline:
         self._flying[lane] = None
         now = time.perf_counter()
         self.waited += now - start
-        self.busy += max(0.0, now - max(submitted, self._evaluating_until))
-        self._evaluating_until = start = now
+        began, ended = self._spans.pop(lane, (submitted, now))
+        self.busy += max(0.0, ended - max(began, self._busy_until))
+        self._busy_until, start = max(ended, self._busy_until), now
         self.source.follow_weights()
         batch.absorb(logits, values, rewards)
         self.absorbed += time.perf_counter() - start
@@ -118,7 +129,13 @@ class Pipeline:
             return Evaluated(self.source.answer(lane, batch.counts))
         if self._executor is None:
             self._executor = ThreadPoolExecutor(1, "ramify-evaluator")
-        return self._executor.submit(self.source.answer, lane, batch.counts)
+        return self._executor.submit(self._evaluate, lane, batch.counts)
+
+    def _evaluate(self, lane: int, counts: Sequence[int]) -> Answer:
+        began = time.perf_counter()
+        answer = self.source.answer(lane, counts)
+        self._spans[lane] = began, time.perf_counter()
+        return answer
 
 
 def _result(waiting: Waiting, while_waiting: Callable[[], None] | None) -> Answer:

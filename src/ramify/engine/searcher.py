@@ -17,6 +17,7 @@ from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.batching import backend_of
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
+from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline, lanes_of
 from ramify.engine.result import Report, SearchResult, played
 from ramify.engine.root_actions import ALL_ACTIONS, PlayerActions, RootActions, representative, root_actions
@@ -121,6 +122,10 @@ def run_seed(seed: int, run: int) -> int:
 class Searcher:
     """Searches positions of one game with one evaluator, and can reuse the graph from move to move.
 
+    Without an evaluator the search uses ``ramify.evaluators.Rollout()``, the values of random games, as the command
+    line does; ``ramify.evaluators.Uniform()`` values nothing but finished games. A latent model evaluates its own
+    states.
+
     ``run(state)`` continues with the current graph if ``state`` is its root (after ``advance``, or in a second run on
     the same state) and starts a new one otherwise. ``simulations`` counts new simulations, whatever the graph contains.
     ``cache``: evaluations shared with other searchers; by default the searcher has its own if the config says so.
@@ -138,14 +143,14 @@ class Searcher:
         seed: int = 0,
         cache: EvaluationCache | None = None,
     ) -> None:
+        if evaluator is None and not hasattr(game, "recurrent"):
+            evaluator = named_evaluator()
         self.game = game
         self.evaluator = evaluator
         self.config = (config if config is not None else SearchConfig()).for_evaluator(evaluator)
         self.seed = checked_seed(seed)
         self._source = make_source(game, evaluator, self.config.cache if cache is None else cache)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
-        if evaluator is None and isinstance(self._source, RulesSource):
-            self._native = NativeEvaluator()
         self._search: _core.Search | None = None
         self._root: State | None = None
         self._only = ALL_ACTIONS  # actions of the root, per player; empty: all
@@ -153,6 +158,7 @@ class Searcher:
         self._generation = 0
         self._access = Access()
         self._budget: Budget | None = None  # of the latest run
+        self.pipeline: Pipeline | None = None  # of the latest run with an evaluator: where its time went
         self._searched: list[tuple[_core.Search, State]] = []  # searches of the latest run with their root states
 
     def run(
@@ -198,12 +204,18 @@ class Searcher:
             return self._logged(self._result(search, state, budget))
 
     def run_many(
-        self, states: Sequence[State], seeds: Sequence[int] | None = None, *, on_interrupt: OnInterrupt = "raise"
+        self,
+        states: Sequence[State],
+        seeds: Sequence[int] | None = None,
+        *,
+        threads: int | None = None,
+        on_interrupt: OnInterrupt = "raise",
     ) -> list[SearchResult]:
         """Run independent searches with shared batches; returns one result per state.
 
         ``seeds``: one seed per state; each result then equals that of a new searcher with that seed and does not depend
         on the other states. Not available with native evaluators, whose random games follow the searcher's seed.
+        ``threads``: number of threads that share the searches; it does not change their results. None: as configured.
         ``on_interrupt``: as in ``run``.
         """
         check_on_interrupt(on_interrupt)
@@ -227,7 +239,7 @@ class Searcher:
             pairs = list(zip(searches, states, strict=True))
             budget = self._begin(Budget(config), pairs)
             with self._ending(budget, on_interrupt):
-                self._drive(searches, budget, threads=self.config.threads)
+                self._drive(searches, budget, threads=self.config.threads if threads is None else threads)
             self._searched = []  # the results keep the searches alive
             return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
 
@@ -402,7 +414,8 @@ class Searcher:
                 return None
             return group.gather(own, number, leaves, simulations, self._source.arrays(lane, leaves * len(own)))
 
-        with Pipeline(self._source, len(lanes)) as pipeline:
+        with Pipeline(self._source, len(lanes)) as self.pipeline:
+            pipeline = self.pipeline
             while not (all(spent) and pipeline.idle):
                 for lane in range(len(lanes)):
                     before_batch()
@@ -511,6 +524,7 @@ def search(
 ) -> SearchResult:
     """Search one position with a new Searcher. ``settings`` are the fields of SearchConfig.
 
+    Without an ``evaluator``, positions are valued by random games: ``ramify.evaluators.Rollout()``.
     ``actions``: consider only these actions of the position, see ``Searcher.run``.
     Ctrl-C raises KeyboardInterrupt; with ``on_interrupt="return"`` it ends the search, which returns its result so far.
     """

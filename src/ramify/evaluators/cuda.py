@@ -54,6 +54,7 @@ class Slot:
         self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self.done = torch.cuda.Event()  # type: ignore[no-untyped-call]
         self.pending: Waiting | None = None
+        self.lent = False  # its arrays are with a caller of submit_raw
         self.given = torch.zeros(shape, dtype=torch.float32, pin_memory=True)
         self.given_array = self.given.numpy()
         self._forward = forward
@@ -132,6 +133,20 @@ class Waiting:
             return self._outputs
 
 
+class Lent:
+    """A batch in a slot that no other batch gets until this object is gone. Calling it waits for the outputs."""
+
+    def __init__(self, slot: Slot, rows: int) -> None:
+        slot.pending, slot.lent = None, True
+        self._slot, self._rows = slot, rows
+
+    def __call__(self) -> tuple[Any, Any]:
+        return self._slot.raw(self._rows)
+
+    def __del__(self) -> None:
+        self._slot.lent = False
+
+
 def compiled(network: nn.Module) -> Forward:
     """The network compiled for every batch size; beyond a limit torch would silently stop compiling."""
     import torch._dynamo
@@ -160,12 +175,17 @@ class CudaRunner:
         self._swapped = torch.cuda.Event()  # type: ignore[no-untyped-call]
 
     def slot(self, shape: tuple[int, ...]) -> Slot:
-        """The next slot for batches of this shape; pending outputs in it are copied first."""
+        """The next slot for batches of this shape that nobody has borrowed; pending outputs in it are copied first."""
         slots = self._slots.setdefault(shape, [])
-        turn = self._turn[shape] = (self._turn.get(shape, -1) + 1) % self._settings.in_flight
-        if turn == len(slots):
+        turn = self._turn.get(shape, -1)
+        for _ in slots:
+            turn = (turn + 1) % len(slots)
+            if not slots[turn].lent and (slots[turn].pending is None or len(slots) >= self._settings.in_flight):
+                break
+        else:
+            turn = len(slots)
             slots.append(Slot(self._forward, self._device, shape, self._settings.graphs))
-        slot = slots[turn]
+        self._turn[shape], slot = turn, slots[turn]
         if slot.pending is not None:
             slot.pending.outputs()
         return slot
@@ -185,20 +205,13 @@ class CudaRunner:
         slot.pending = Waiting(slot, rows)
         return slot.pending
 
-    def submit_raw(self, observations: NDArray[np.float32]) -> Callable[[], tuple[Any, Any]]:
-        """As ``submit``, without copies on this side: the observations are the caller's until the answer is there, and
-        the answer is the slot's, bfloat16 as uint16, good until ``in_flight`` batches later."""
+    def submit_raw(self, observations: NDArray[np.float32]) -> Lent:
+        """As ``submit``, without copies on this side: the observations must not change until the outputs are there, and
+        the outputs, bfloat16 as uint16, are valid as long as the returned object exists."""
         if len(observations) > self._buckets[-1]:
             raise ValueError(f"a batch must have at most {self._buckets[-1]} rows, not {len(observations)}")
         with self._lock, torch.cuda.device(self._device):
-            waiting = self._launch(observations, torch.from_numpy(observations))
-        slot, rows = waiting.slot, len(observations)
-
-        def wait() -> tuple[Any, Any]:
-            slot.pending = None
-            return slot.raw(rows)
-
-        return wait
+            return Lent(self._launch(observations, torch.from_numpy(observations)).slot, len(observations))
 
     def swap(self, live: nn.Module) -> None:
         source: dict[str, Any] = live.state_dict()

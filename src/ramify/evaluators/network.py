@@ -158,6 +158,16 @@ class Network(Submitting):
         return self.runner.version
 
     @property
+    def num_parameters(self) -> int:
+        """Number of parameters and buffers of the network."""
+        return sum(tensor.numel() for tensor in self._master.state_dict().values())
+
+    @property
+    def backend(self) -> str:
+        """The library and device that run the network."""
+        return f"torch on {self.device.type}"
+
+    @property
     def network_id(self) -> str:
         """The checksum of the network with its current weights."""
         return network_id(self._master)

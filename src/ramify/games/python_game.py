@@ -6,7 +6,7 @@ import inspect
 import math
 import reprlib
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -188,8 +188,12 @@ def _bound(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str
         raise TypeError(f"{cls.__name__}: __init__ must not have *args or positional-only parameters")
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         refuse_unknown(f"game '{getattr(cls, 'name', cls.__name__)}'", list(signature.parameters), kwargs)
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"game '{getattr(cls, 'name', cls.__name__)}': {error}") from None
     bound.apply_defaults()
+    refuse_texts(cls, signature, bound.arguments)
     params: dict[str, Any] = {}
     for name, value in bound.arguments.items():
         open_ended = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
@@ -204,6 +208,16 @@ def refuse_unknown(owner: str, known: list[str], given: dict[str, Any]) -> None:
             hint = did_you_mean(name, known, "; ")
             takes = f" (it has {', '.join(known)})" if known else "; it takes none"
             raise InvalidInput(f"{owner} has no parameter '{name}'{hint}{takes}")
+
+
+def refuse_texts(cls: type, signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+    """Raise InvalidInput for a text where a parameter is annotated as a number or a bool, as from a command line."""
+    for name, value in given.items():
+        annotation = signature.parameters[name].annotation
+        wanted = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+        if isinstance(value, str) and wanted in ("int", "float", "bool"):
+            owner = getattr(cls, "name", cls.__name__)
+            raise InvalidInput(f"parameter '{name}' of game '{owner}' must be of type {wanted}, not {value!r}")
 
 
 def refuse_parts(owner: str, known: list[str], given: dict[str, Any]) -> None:

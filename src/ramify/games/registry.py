@@ -52,6 +52,11 @@ def _register(factory: F, name: Any) -> F:
     return factory
 
 
+def registered(name: str) -> Factory | None:
+    """The class or function that makes a game registered from Python; None for other names."""
+    return _python_games.get(name)
+
+
 def register_family(prefix: str, factory: Callable[[str, dict[str, Any]], Game]) -> None:
     """Register a family of games ``prefix:NAME``; the factory gets NAME and the parameters."""
     _families[prefix] = factory

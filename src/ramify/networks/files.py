@@ -105,7 +105,9 @@ def _content(file: Path) -> tuple[dict[str, str], Weights]:
             return metadata, {name: content.get_tensor(name) for name in content.keys()}  # noqa: SIM118
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise ValueError(f"{file} is damaged, or not a network: {reason}") from None
+        raise ValueError(
+            f"{file} is not a network written by ramify.networks.save, or it is damaged: {reason}"
+        ) from None
 
 
 def load(path: str | os.PathLike[str], game: Game | None = None) -> GameNetwork:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from ramify.base.settings import Settings
 from ramify.engine import SearchConfig, Searcher
+from ramify.engine.batching import accelerated
 from ramify.engine.result import action_by
 from ramify.games import make
 from ramify.hex import evaluator_for
@@ -41,7 +42,12 @@ class HtpSettings(Settings):
         None, ge=0, description="Exploration constant of PUCT, c_puct; None: the evaluator's own value."
     )
     solver: bool = Field(True, description="Propagate proven wins and losses in the search.")
-    batch: int = Field(8, ge=1, le=65536, description="Number of leaves that a network evaluates together.")
+    batch: int | None = Field(
+        None,
+        ge=1,
+        le=65536,
+        description="Number of leaves that a network evaluates together; None: 8 on a CPU, automatic on a GPU.",
+    )
     seed: int = Field(
         0,
         ge=0,
@@ -50,6 +56,7 @@ class HtpSettings(Settings):
     allow_swap: bool = Field(False, description="Allow the second move to be a swap.")
 
 
+CPU_BATCH = 8
 GAME_PARAMETERS = ("allow_swap",)
 SEARCH_PARAMETERS = ("simulations", "seconds", "exploration", "solver", "batch", "seed")
 
@@ -276,7 +283,7 @@ class HtpEngine:
             max_seconds=min(limits, default=None),
             c_puct=self.settings.exploration,
             solver=self.settings.solver,
-            batch=self.settings.batch,
+            batch=self.settings.batch or ("auto" if accelerated(self.evaluator) else CPU_BATCH),
             graph=True,
             canonical=True,
             max_nodes=MOST_NODES,

@@ -6,11 +6,13 @@ import contextlib
 import os
 import selectors
 import shlex
+import shutil
 import signal
 import subprocess
 import time
 import weakref
 from collections import deque
+from pathlib import Path
 
 LONGEST = 1 << 20  # bytes of a line
 CHUNK = 65536  # bytes read at once
@@ -37,6 +39,20 @@ def last_words(text: str) -> str:
     return said if len(said) <= CHARACTERS_SHOWN else f"… {said[-CHARACTERS_SHOWN:]}"
 
 
+def check_program(command: str) -> None:
+    """Raise an EngineError if the program of this command does not exist."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise EngineError(f"cannot start the engine {command!r}: {error}") from None
+    if not words:
+        raise EngineError(f"cannot start the engine {command!r}: the command is empty")
+    if shutil.which(words[0]) is None:
+        found = Path(words[0]).exists()
+        problem = f"{words[0]!r} is not executable" if found else f"there is no program {words[0]!r}"
+        raise EngineError(f"cannot start the engine {command!r}: {problem}")
+
+
 class EngineProcess:
     """A running engine. ``close``, garbage collection and the end of Python end it and its child processes.
 
@@ -45,6 +61,7 @@ class EngineProcess:
 
     def __init__(self, command: str) -> None:
         self.command = command
+        check_program(command)
         try:
             self._process = subprocess.Popen(
                 shlex.split(command),
@@ -54,7 +71,7 @@ class EngineProcess:
                 bufsize=0,
                 start_new_session=True,  # its own process group, which is ended as a whole
             )
-        except (OSError, ValueError, IndexError) as error:
+        except (OSError, ValueError) as error:
             raise EngineError(f"cannot start the engine {command!r}: {error}") from None
         self._lines: deque[bytes] = deque()  # received, but not returned by read_line yet
         self._rest = b""  # an incomplete line

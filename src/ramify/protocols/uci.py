@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from ramify.arena.player import register_player
 from ramify.games import State
 from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
-from ramify.protocols.process import EngineProcess, shortened
+from ramify.protocols.process import EngineError, EngineProcess, check_program, shortened
 
 
 @register_player
@@ -34,6 +34,10 @@ class UciConfig(EngineConfig):
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
         if self.nodes is None and self.depth is None and self.seconds is None:
+            try:
+                check_program(self.command)  # without it, no limit helps
+            except EngineError as error:
+                raise ValueError(str(error)) from None
             raise ValueError("set at least one of nodes, depth and seconds")
         return self
 

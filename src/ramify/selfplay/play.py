@@ -13,6 +13,7 @@ from ramify.base.seeds import checked_seed
 from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
+from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.source import RulesSource
@@ -68,9 +69,9 @@ class SelfPlay:
             if isinstance(number, bool) or not isinstance(number, int) or not least <= number < 2**63:
                 raise ValueError(f"{name} must be an integer of at least {least}, not {number!r}")
         self.game = checked_game(game, "self-play")
-        self.search = (search if search is not None else SearchConfig()).for_evaluator(evaluator)
+        self.evaluator = evaluator if evaluator is not None else named_evaluator()
+        self.search = (search if search is not None else SearchConfig()).for_evaluator(self.evaluator)
         self.play = play if play is not None else PlayConfig()
-        self.evaluator = evaluator if evaluator is not None else NativeEvaluator()
         self.seed = checked_seed(seed)
         # The core samples from visits itself; actions of other policies are chosen here, move by move.
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
@@ -126,14 +127,7 @@ class SelfPlay:
 
     def spent(self) -> dict[str, float]:
         """Seconds in which the evaluator was busy, and seconds of the loop by activity."""
-        pipeline = self._pipeline
-        return {
-            "busy": pipeline.busy,
-            "waiting": pipeline.waited,
-            "gathering": pipeline.gathered,
-            "absorbing": pipeline.absorbed,
-            "submitting": pipeline.submitted,
-        }
+        return {"busy": self._pipeline.busy, **self._pipeline.spent()}
 
     def take(self) -> list[bytes]:
         """Games finished since the iteration last yielded some, for use after it was interrupted."""

@@ -36,7 +36,7 @@ class Progress:
     seconds: float
     active: int
     mean_batch: float
-    busy: float  # fraction of the time in which the evaluator was busy
+    busy: float  # share of the time in which the evaluator had work: on a GPU, at least one batch under way
     mean_length: float
     draws: float  # fraction of the games
     cache_hits: float | None

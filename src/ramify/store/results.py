@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal_column, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.orm import Session
 
@@ -141,9 +141,9 @@ def insert_game(*, replay: bool) -> Insert:
 
 
 def stored_players(database: Database) -> dict[str, StoredPlayer]:
-    """All players, by identity."""
+    """All players, by identity, in the order in which they were added."""
     with database.reading() as session:
-        rows = session.scalars(select(PlayerRow).order_by(PlayerRow.added, PlayerRow.identity))
+        rows = session.scalars(select(PlayerRow).order_by(PlayerRow.added, literal_column("rowid")))
         players = [StoredPlayer(row.identity, row.kind, row.label, row.content, row.versions) for row in rows]
         return {player.identity: player for player in players}
 

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO
 
-try:
-    import fcntl
-except ImportError:  # not on this system: there are no locks
-    fcntl = None  # type: ignore[assignment]
+from ramify.base.files import locked, reason
 
 LOCK = "run.lock"
 PLAYER_LOCK = "player.lock"  # of the self-play process, with overlap
@@ -32,27 +27,21 @@ def check_folder(folder: Path) -> None:
 
 
 @contextmanager
-def held(folder: Path, lock: str = LOCK, doing: str = "training") -> Iterator[None]:
-    """Lock the directory of a run (created if missing); raises a RuntimeError if another process holds the lock.
+def held(folder: Path, lock: str = LOCK, doing: str = "training", wait: float = 0.0) -> Iterator[None]:
+    """Lock the directory of a run (created if missing); raises InUse if another process has it after ``wait`` seconds.
 
     The system releases the lock when the process ends, however it ends. Child processes of a run do not inherit it; the
     self-play process has a lock of its own.
     """
     if not holds_a_process(folder / lock):
         raise OSError(f"cannot save a run in {folder}: {lock} is not a lock file of ramify")
-    with _opened(folder, lock) as file:
-        if not _locked(file):
-            file.seek(0)
-            process = file.read().strip()
-            who = f"process {process}" if process else "another process"
-            raise RuntimeError(f"{who} is already {doing} in {folder}: wait for it, stop it, or use another folder")
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+    with ExitStack() as stack:
         try:
-            yield
-        finally:
-            file.truncate(0)
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(folder / lock, f"{doing} in {folder}", wait))
+        except OSError as error:
+            raise _unusable(folder, error) from None
+        yield
 
 
 def holds_a_process(lock: Path) -> bool:
@@ -68,15 +57,9 @@ def holds_a_process(lock: Path) -> bool:
 
 def wait_for_player(folder: Path, seconds: float) -> None:
     """Wait until the self-play process of a killed trainer has saved its games and ended."""
-    end = time.perf_counter() + seconds
-    while (folder / PLAYER_LOCK).exists():
-        try:
-            with held(folder, PLAYER_LOCK, "playing"):
-                return
-        except RuntimeError:
-            if time.perf_counter() > end:
-                raise
-            time.sleep(0.05)
+    if (folder / PLAYER_LOCK).exists():
+        with held(folder, PLAYER_LOCK, "playing", seconds):
+            pass
 
 
 def refuse_held(folder: Path) -> None:
@@ -84,27 +67,6 @@ def refuse_held(folder: Path) -> None:
     if (folder / LOCK).exists():
         with held(folder):
             pass
-
-
-def _opened(folder: Path, lock: str) -> IO[str]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return (folder / lock).open("a+", encoding="utf-8")  # "a" keeps the holder's process id
-    except OSError as error:
-        raise _unusable(folder, error) from None
-
-
-def _locked(file: IO[str]) -> bool:
-    """Try to take the lock; False if another process holds it. True on systems without locks."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def _exists(place: Path) -> bool:
@@ -117,7 +79,7 @@ def _exists(place: Path) -> bool:
 
 
 def _unusable(folder: Path, error: OSError) -> OSError:
-    return OSError(f"cannot save a run in {folder}: {(error.strerror or str(error)).lower()}")
+    return OSError(f"cannot save a run in {folder}: {reason(error)}")
 
 
 def explained(error: OSError, folder: Path) -> OSError:

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from ramify.games.failures import game_failure
 from ramify.networks import load, network_id
 from ramify.selfplay.records import numbers_in, read_shards
 from ramify.selfplay.run import Progress
@@ -64,8 +65,11 @@ def play_worker(config: TrainConfig, folder: Path, device: str, consumed: Consum
             pipe.send(f"{type(error).__name__}: {error}" if explanation is error else str(explanation))
         sys.exit(1)
     except BaseException as error:
+        sentence = game_failure(error)  # of a game of the user's own: where in it the error is
         with suppress(OSError):
-            pipe.send(f"{type(error).__name__}: {error}")
+            pipe.send(sentence or f"{type(error).__name__}: {error}")
+        if sentence is not None:
+            sys.exit(1)
         raise
 
 

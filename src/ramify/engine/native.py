@@ -1,0 +1,45 @@
+"""Evaluators built into the compiled core, and the one that a search without an evaluator uses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ramify.engine.batch import Batch, Evaluation, NativeEvaluator
+
+DEFAULT_EVALUATOR = "rollout"  # in Python, on the command line and for players alike
+
+
+class Uniform(NativeEvaluator):
+    """Uniform priors and value 0. Runs inside the core."""
+
+    rollouts = 0
+
+    def evaluate(self, batch: Batch) -> Evaluation:
+        return Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
+
+    def __repr__(self) -> str:
+        return "Uniform()"
+
+
+class Rollout(NativeEvaluator):
+    """Uniform priors; the value is the mean return of ``games`` random games. Runs inside the core."""
+
+    c_puct = 3.0  # measured: docs/decisions/0031-exploration-by-evaluator.md
+
+    def __init__(self, games: int = 1) -> None:
+        if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games < 2**31:
+            raise ValueError(f"games must be a whole number of at least 1, not {games!r}")
+        self.rollouts = games
+
+    def __repr__(self) -> str:
+        return f"Rollout({self.rollouts})"
+
+
+def named_evaluator(text: str = DEFAULT_EVALUATOR) -> NativeEvaluator:
+    """The evaluator named uniform, rollout or rollout:N; a ValueError for any other name."""
+    name, separator, count = text.partition(":")
+    if text == "uniform":
+        return Uniform()
+    if name != "rollout" or (separator and not (count.isdecimal() and int(count) > 0)):
+        raise ValueError(f"the evaluator must be uniform, rollout or rollout:N, not {text!r}")
+    return Rollout(int(count) if separator else 1)

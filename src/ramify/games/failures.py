@@ -1,0 +1,102 @@
+"""Errors in the code of a game that somebody else has written, in one sentence that says where to look."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ramify.games.broken import BrokenGame
+
+PACKAGE = Path(__file__).resolve().parents[1]
+Step = tuple[FrameType, int]  # of a traceback: a frame, and the line that it is at
+
+
+def game_failure(error: BaseException) -> str | None:
+    """The sentence for an error that was raised in, or is the fault of, a game outside this package; otherwise None.
+
+    It names the game, the method, the error, the file and the line, and ``check_game``. A game is at fault where this
+    package called it: an error of code that calls a game by itself, a player for example, is that code's own.
+    """
+    steps = list(_steps(error))
+    if isinstance(error, BrokenGame):
+        return _broken(error, steps)
+    before = True  # whether the step before is of this package
+    for place, (frame, _) in enumerate(steps):
+        if before and (owner := _owner(frame)) is not None:
+            return _raised(error, owner, steps[place:])
+        before = _ours(frame.f_code.co_filename)
+    return None
+
+
+def _steps(error: BaseException) -> Iterator[Step]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame, trace.tb_lineno
+        trace = trace.tb_next
+
+
+def _ours(file: str) -> bool:
+    return PACKAGE in Path(file).resolve().parents
+
+
+def _owner(frame: FrameType) -> Any:
+    """The game or state whose method this frame is, if its code is not part of this package; otherwise None."""
+    code = frame.f_code
+    if _ours(code.co_filename) or not code.co_varnames or code.co_argcount == 0:
+        return None
+    owner = frame.f_locals.get(code.co_varnames[0])
+    kind = type(owner)
+    is_game = hasattr(kind, "initial_state") or (hasattr(kind, "legal_actions") and hasattr(kind, "apply"))
+    return owner if is_game and hasattr(kind, code.co_name) else None
+
+
+def _raised(error: BaseException, owner: Any, steps: list[Step]) -> str:
+    method, file = steps[0][0].f_code.co_name, steps[0][0].f_code.co_filename
+    line = [line for frame, line in steps if frame.f_code.co_filename == file][-1]
+    said = " ".join(str(error).split())
+    what = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    game = getattr(owner, "game", owner)
+    if method == "__init__":
+        given = ", ".join(f"{name}={value!r}" for name, value in _arguments(steps[0][0]))
+        return f"game {_name(game)!r} cannot be made with {given or 'no parameters'}: {what} ({_place(file, line)})"
+    return f"game {_name(game)!r}: {method} raised {what} ({_place(file, line)}); {_hint(game)}"
+
+
+def _arguments(frame: FrameType) -> list[tuple[str, Any]]:
+    """The arguments of a function by name, without the object itself, as they are now."""
+    code = frame.f_code
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    return [(name, frame.f_locals[name]) for name in names if name in frame.f_locals]
+
+
+def _broken(error: BrokenGame, steps: list[Step]) -> str | None:
+    """For an error of PythonState: one of its methods got something from the game that no game may return."""
+    states = [frame.f_locals["self"] for frame, _ in steps if hasattr(frame.f_locals.get("self"), "_game")]
+    if not states or error.method is None:
+        return None
+    game = states[-1]._game
+    what = str(error).partition(", in\n")[0].removeprefix(f"{type(game).__name__}.")
+    place = ""
+    with suppress(OSError, TypeError, AttributeError):
+        method = getattr(type(game), error.method)
+        place = f" ({_place(inspect.getfile(method), inspect.getsourcelines(method)[1])})"
+    return f"game {_name(game)!r}: {' '.join(what.split())}{place}; {_hint(game)}"
+
+
+def _name(game: Any) -> str:
+    return str(getattr(game, "name", type(game).__name__))
+
+
+def _hint(game: Any) -> str:
+    params = "".join(f", {name}={value!r}" for name, value in getattr(game, "params", {}).items())
+    return f"rf.check_game(rf.make({_name(game)!r}{params})) looks for the errors of a game"
+
+
+def _place(file: str, line: int) -> str:
+    short = os.path.relpath(file)
+    return f"{file if short.startswith(os.pardir) else short}:{line}"
