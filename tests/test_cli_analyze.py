@@ -299,3 +299,26 @@ def test_ctrl_c_shows_what_was_found() -> None:
     assert "searching" in seen.decode()
     assert re.search(r"^1 +b2 ", out, flags=re.MULTILINE)  # the centre
     assert "stopped early: " in out
+
+
+def test_only_some_actions_are_searched() -> None:
+    data = run_json("tictactoe", "--actions", "b2", "--only", "a1 C3 #1", "--simulations", "100")
+    (player,) = data["players"]
+    assert sorted(row["name"] for row in player["actions"]) == ["a1", "b1", "c3"]
+    data = run_json("matrix", "--only", "/ 0 2", "--simulations", "50")
+    assert [sorted(row["action"] for row in player["actions"]) for player in data["players"]] == [[0, 1, 2], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["tictactoe", "--only", "z9"], "z9"),
+        (["tictactoe", "--only", "#9"], "action 9 in actions is not legal"),
+        (["tictactoe", "--only", "a1 / b1"], "one list of actions"),
+        (["matrix", "--only", "0"], "two lists with '/' between them"),
+    ],
+)
+def test_wrong_actions_of_only_are_named(arguments: list[str], text: str) -> None:
+    shown = run(*arguments, "--simulations", "10")
+    assert shown.exit_code == 2
+    assert text in shown.output

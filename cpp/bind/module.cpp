@@ -23,6 +23,7 @@ NB_MODULE(_core, m) {
   ramify::register_all_games();
   ramify::bind_exclusive(m);
   ramify::bind_games(m);
+  ramify::bind_cache(m);
   ramify::bind_latent(m);
   ramify::bind_search(m);
   ramify::bind_alphabeta(m);

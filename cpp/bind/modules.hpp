@@ -7,6 +7,7 @@ namespace ramify {
 
 void bind_exclusive(nanobind::module_& m);
 void bind_games(nanobind::module_& m);
+void bind_cache(nanobind::module_& m);
 void bind_latent(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_alphabeta(nanobind::module_& m);

@@ -74,12 +74,19 @@ Pool::Start start_of(const nb::object& game, bool python, const LatentModel& mod
 
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
                                      int places, std::vector<std::int64_t> unfinished, std::int64_t first,
-                                     std::int64_t games, int threads, int shares, std::optional<nb::dict> model) {
+                                     std::int64_t games, int threads, int shares, std::optional<nb::dict> model,
+                                     const BoundCache* cache) {
   const Settings given = to_settings(settings);
   const PlaySettings how = to_play(play);
   const bool python = !nb::isinstance<AnyGame>(game);
   Pool::Start start = model ? start_of(game, python, to_latent_model(*model), given) : start_of(game, python, given);
   if (python) threads = 1;
+  if (cache)
+    start = [make = std::move(start), shared = cache->cache](std::uint64_t state_seed) {
+      auto search = make(state_seed);
+      search->use_cache(shared);
+      return search;
+    };
   const MaybeRelease release(python);
   auto pool = std::make_unique<Pool>(std::move(start), how, seed, places, std::move(unfinished), first, games, threads,
                                      shares);
@@ -101,7 +108,7 @@ BoundBatch gather(nb::handle_t<BoundPool> self, int share, const nb::dict& array
     const MaybeRelease release(bound.python);
     lease->absorb(share, evaluation);
   };
-  return {rows, {rows}, absorb, nb::borrow(self)};
+  return {rows, rows, {rows}, absorb, nb::borrow(self)};
 }
 
 nb::dict to_python(const Pool::Counts& c) {
@@ -110,6 +117,8 @@ nb::dict to_python(const Pool::Counts& c) {
   d["moves"] = c.moves;
   d["lengths"] = c.lengths;
   d["evaluations"] = c.evaluations;
+  d["cache_hits"] = c.cache_hits;
+  d["cache_misses"] = c.cache_misses;
   d["simulations"] = c.simulations;
   d["draws"] = c.draws;
   d["resigned"] = c.resigned;
@@ -147,10 +156,10 @@ void bind_pool(nb::module_& m) {
       .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool.use()->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
   m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,
-        "games"_a, "threads"_a, "shares"_a = 2, "model"_a = nb::none(),
+        "games"_a, "threads"_a, "shares"_a = 2, "model"_a = nb::none(), "cache"_a.none() = nb::none(),
         nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
                 "unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, "
-                "model: dict[str, Any] | None = None) -> Pool"));
+                "model: dict[str, Any] | None = None, cache: EvaluationCache | None = None) -> Pool"));
 }
 
 }  // namespace ramify

@@ -90,6 +90,8 @@ nb::dict to_python(const SearchStats& s) {
   nb::dict d;
   d["simulations"] = s.simulations;
   d["evaluations"] = s.evaluations;
+  d["cache_hits"] = s.cache_hits;
+  d["cache_misses"] = s.cache_misses;
   d["nodes"] = s.nodes;
   d["transpositions"] = s.transpositions;
   d["short_circuits"] = s.short_circuits;
@@ -196,14 +198,19 @@ class BoundGroup {
       const MaybeRelease release(list.python());
       const Threads threads(*group, list);
       threads->share(list.size(), 1, [&](std::size_t i) {
-        parts[i] = {&list[i], number, simulations[i] > 0 ? list[i].collect(number, leaves, simulations[i]) : 0, 0};
+        const int found = simulations[i] > 0 ? list[i].collect(number, leaves, simulations[i]) : 0;
+        parts[i] = {&list[i], number, found, found ? list[i].rows(number) : 0, 0};
       });
       rows = threads->write(parts, view);
     }
     std::vector<int> counts;
-    for (const Part& part : parts) counts.push_back(part.rows);
+    int found = 0;
+    for (const Part& part : parts) {
+      counts.push_back(part.rows);
+      found += part.leaves;
+    }
     const auto owner = nb::make_tuple(self, nb::list(searches));
-    return {rows, std::move(counts), [owner, parts = std::move(parts)](const EvaluationView& evaluation) { absorb(owner, parts, evaluation); },
+    return {found, rows, std::move(counts), [owner, parts = std::move(parts)](const EvaluationView& evaluation) { absorb(owner, parts, evaluation); },
             owner};
   }
 
@@ -244,6 +251,13 @@ void bind_search(nb::module_& m) {
       .def("begin", [](BoundSearch& s, std::uint64_t seed, std::int64_t simulations, bool full) {
              s.search.use()->begin(seed, simulations, full);
            }, "seed"_a, "simulations"_a = 0, "full"_a = true)
+      .def("restrict_root", [](BoundSearch& s, std::vector<Action> first, std::vector<Action> second) {
+             const auto search = s.search.use();
+             const PythonSection section(search->needs_python());
+             search->restrict_root(std::move(first), std::move(second));
+           }, "first"_a, "second"_a, "Search from a fresh root with these actions alone, of each player; none: all.")
+      .def("use_cache", [](BoundSearch& s, const BoundCache& cache) { s.search.use()->use_cache(cache.cache); }, "cache"_a,
+           "Look evaluations up in this cache, and store them there.")
       .def("cancel", [](BoundSearch& s) { s.search.use()->cancel(); },
            "Cancel all leaves in flight, as if they had never been selected.")
       .def("release_slots", [](BoundSearch& s) { s.search.use()->release_slots(); },
@@ -290,6 +304,8 @@ void bind_search(nb::module_& m) {
 
   nb::class_<BoundBatch>(m, "LeafBatch", "Leaves in flight: rows written, evaluations not given back yet.")
       .def("__len__", [](const BoundBatch& b) { return b.rows; })
+      .def("__bool__", [](const BoundBatch& b) { return b.leaves > 0; },
+           "Whether there are any leaves; all of them may be in the cache, so that there are no rows.")
       .def_ro("counts", &BoundBatch::counts, "Rows of every search, in order.", nb::sig("def counts(self) -> list[int]"))
       .def("absorb", &absorb, "logits"_a, "values"_a, "rewards"_a = nb::none(),
            nb::sig("def absorb(self, logits: NDArray[Any], values: NDArray[Any], "

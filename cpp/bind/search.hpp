@@ -35,6 +35,11 @@ nb::object array_of(const std::vector<T>& data, std::vector<std::size_t> shape =
   return nb::cast(to_array(data, shape));
 }
 
+// A cache as Python holds it; searches keep it alive on their own, so that no thread of theirs needs the GIL to let it go.
+struct BoundCache {
+  std::shared_ptr<EvaluationCache> cache;
+};
+
 // Every setting must be there: Python's SearchConfig is the one place with defaults.
 Settings to_settings(const nb::dict& settings);
 // What a game written in Python says of its returns. Raises InvalidInput for a solver where chance decides.
@@ -46,7 +51,8 @@ EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
                        const std::optional<Rows<const float>>& rewards = std::nullopt);
 // A batch of leaves as Python holds it, until their evaluation is given back.
 struct BoundBatch {
-  int rows = 0;
+  int leaves = 0;
+  int rows = 0;  // of the leaves that are not in the cache
   std::vector<int> counts;  // rows of every search
   std::function<void(const EvaluationView&)> absorb;  // empty once it was called
   nb::object owner;                                   // what the leaves belong to

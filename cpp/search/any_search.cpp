@@ -8,6 +8,8 @@ namespace ramify {
 void SearchStats::add(const SearchStats& other) {
   simulations += other.simulations;
   evaluations += other.evaluations;
+  cache_hits += other.cache_hits;
+  cache_misses += other.cache_misses;
   transpositions += other.transpositions;
   short_circuits += other.short_circuits;
   collisions += other.collisions;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "games/rules.hpp"
+#include "search/cache.hpp"
 #include "search/node.hpp"
 #include "search/priors.hpp"
 
@@ -42,6 +44,8 @@ struct NativeEvaluator {
 struct SearchStats {
   std::int64_t simulations = 0;     // descents that counted, the root's evaluation included
   std::int64_t evaluations = 0;     // rows given to the evaluator
+  std::int64_t cache_hits = 0;      // leaves evaluated from the cache, without a row
+  std::int64_t cache_misses = 0;    // leaves that were looked up there and got a row; the root is not looked up
   std::int64_t transpositions = 0;  // edges that found their child already there
   std::int64_t short_circuits = 0;  // descents that stopped at a child known better than the edge
   std::int64_t collisions = 0;      // descents cancelled because their leaf was already being evaluated
@@ -85,6 +89,13 @@ class AnySearch {
  public:
   virtual ~AnySearch() = default;
 
+  // Searches from a fresh root that has these actions alone, of each player; an empty list: all. Until the root moves on.
+  // What is proven of the root is then proven of the position with these actions alone. Raises InvalidInput for an action
+  // that is not legal.
+  virtual void restrict_root(std::vector<Action> first, std::vector<Action> second) = 0;
+  // Evaluations are looked up and stored there from now on. Raises InvalidInput for a latent model, which has no keys.
+  virtual void use_cache(std::shared_ptr<EvaluationCache> cache) = 0;
+
   // Starts a run of so many simulations on the present root: what is random is drawn anew from `seed`. Unless `full`,
   // the root is searched as any other node, without noise, temperature or forced playouts.
   virtual void begin(std::uint64_t seed, std::int64_t simulations, bool full) = 0;
@@ -94,6 +105,9 @@ class AnySearch {
   // be empty; several batches may be in flight and are absorbed in any order. Raises what a game raises, with
   // everything cancelled.
   virtual int collect(int batch, int leaves, std::int64_t simulations) = 0;
+  // Leaves of a batch that need a row: all but those whose evaluation was found in the cache. A batch without any is
+  // absorbed with no evaluation.
+  virtual int rows(int batch) const = 0;
   // Writes the rows of a batch, from row `row` of the view on.
   virtual void write(int batch, const BatchView& view, int row) = 0;
   // Expands and backs up the leaves of a batch. Raises EvaluatorError, with everything cancelled, on a bad row.

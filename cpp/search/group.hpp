@@ -15,7 +15,8 @@ namespace ramify {
 struct Part {
   AnySearch* search = nullptr;
   int batch = 0;  // the number of the batch within the search
-  int rows = 0;
+  int leaves = 0;
+  int rows = 0;   // of the leaves that are not in the cache
   int first = 0;  // its first row in the batch
 };
 
@@ -48,7 +49,7 @@ class Group {
 
   void absorb(std::span<const Part> parts, const EvaluationView& evaluation, std::size_t together = 1) {
     share(parts.size(), together, [&](std::size_t i) {
-      if (parts[i].rows) parts[i].search->absorb(parts[i].batch, evaluation, parts[i].first);
+      if (parts[i].leaves) parts[i].search->absorb(parts[i].batch, evaluation, parts[i].first);
     });
   }
 

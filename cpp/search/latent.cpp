@@ -82,6 +82,11 @@ class LatentPlay final : public AnySearch {
     game_->observe(game_->acting() == kSecond ? 1 : 0, view.observations + static_cast<std::size_t>(row) * view.observation_size);
   }
 
+  void restrict_root(std::vector<Action> first, std::vector<Action> second) override {
+    tree_.restrict_root(std::move(first), std::move(second));
+  }
+  void use_cache(std::shared_ptr<EvaluationCache>) override {}  // latent states have no keys
+  int rows(int batch) const override { return tree_.rows(batch); }
   void begin(std::uint64_t seed, std::int64_t simulations, bool full) override { tree_.begin(seed, simulations, full); }
   int collect(int batch, int leaves, std::int64_t simulations) override { return tree_.collect(batch, leaves, simulations); }
   void absorb(int batch, const EvaluationView& evaluation, int row) override { tree_.absorb(batch, evaluation, row); }

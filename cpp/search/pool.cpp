@@ -145,6 +145,8 @@ void Pool::act(Slot& slot, Joint joint, const Report& found) {
   const SearchStats stats = slot.search->stats();
   slot.counts.evaluations += stats.evaluations;
   slot.counts.simulations += stats.simulations;
+  slot.counts.cache_hits += stats.cache_hits;
+  slot.counts.cache_misses += stats.cache_misses;
   const bool resigned = resigns(slot, found);
   if (!resigned) make_move(slot, joint, slot.full ? kFull : 0, slot.full ? &found : nullptr);
   const bool over = resigned || slot.search->root_acting() == kOver;
@@ -156,13 +158,15 @@ void Pool::act(Slot& slot, Joint joint, const Report& found) {
 }
 
 // Plays on until leaves await their evaluation, a question its answer, or nobody plays here any more; returns the
-// number of leaves.
+// number of rows.
 int Pool::advance(Slot& slot) {
   const bool native = play_.rollouts >= 0;
   while (slot.search && !slot.asked) {
     const std::int64_t left = slot.search->left(slot.wanted, std::numeric_limits<std::int64_t>::max());
     if (left > 0 && !native) {
-      if (const int rows = slot.search->collect(0, play_.leaves, left)) return rows;
+      if (!slot.search->collect(0, play_.leaves, left)) continue;
+      if (const int rows = slot.search->rows(0)) return rows;
+      slot.search->absorb(0, {}, 0);  // all of them are in the cache
       continue;
     }
     if (left > 0) {
@@ -191,9 +195,9 @@ int Pool::gather(int share, const BatchView& view) {
   std::vector<Part>& parts = parts_[s];
   group_.share(parts.size(), kTogether, [&, first = first_slot(s)](std::size_t i) {
     Slot& slot = slots_[first + i];
-    parts[i].rows = 0;  // whatever becomes of this game
+    parts[i].leaves = parts[i].rows = 0;  // whatever becomes of this game
     const int rows = advance(slot);
-    parts[i] = {slot.search.get(), 0, rows, 0};
+    parts[i] = {slot.search.get(), 0, rows, rows, 0};
   });
   return group_.write(parts, view, kTogether);
 }
@@ -201,14 +205,14 @@ int Pool::gather(int share, const BatchView& view) {
 void Pool::absorb(int share, const EvaluationView& evaluation) {
   std::vector<Part>& parts = parts_[static_cast<std::size_t>(share)];
   group_.absorb(parts, evaluation, kTogether);
-  for (Part& part : parts) part.rows = 0;
+  for (Part& part : parts) part.leaves = part.rows = 0;
 }
 
 void Pool::cancel() {
   for (std::vector<Part>& parts : parts_)
     for (Part& part : parts) {
       if (part.rows) part.search->cancel();
-      part.rows = 0;
+      part.leaves = part.rows = 0;
     }
 }
 
@@ -243,6 +247,8 @@ Pool::Counts Pool::counts() const {
     total.lengths += slot.counts.lengths;
     total.evaluations += slot.counts.evaluations;
     total.simulations += slot.counts.simulations;
+    total.cache_hits += slot.counts.cache_hits;
+    total.cache_misses += slot.counts.cache_misses;
     total.draws += slot.counts.draws;
     total.resigned += slot.counts.resigned;
     if (!slot.search) continue;
@@ -250,6 +256,8 @@ Pool::Counts Pool::counts() const {
     const SearchStats stats = slot.search->stats();
     total.evaluations += stats.evaluations;
     total.simulations += stats.simulations;
+    total.cache_hits += stats.cache_hits;
+    total.cache_misses += stats.cache_misses;
     total.bytes += stats.bytes;
   }
   return total;

@@ -71,6 +71,7 @@ class Pool {
 
   struct Counts {
     std::int64_t games = 0, moves = 0, evaluations = 0, simulations = 0, draws = 0, resigned = 0, active = 0;
+    std::int64_t cache_hits = 0, cache_misses = 0;
     std::int64_t lengths = 0;  // moves of finished games
     std::uint64_t bytes = 0;
   };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -89,11 +90,14 @@ class Search final : public AnySearch {
     if (graph_.node(root_).status == Status::kReady) write_root_priors();
   }
 
+  void restrict_root(std::vector<Action> first, std::vector<Action> second) override;
+  void use_cache(std::shared_ptr<EvaluationCache> cache) override;
   int collect(int batch, int leaves, std::int64_t simulations) override;
   void write(int batch, const BatchView& view, int row) override;
   void absorb(int batch, const EvaluationView& evaluation, int row) override;
   void cancel() override;
   int in_flight() const override { return in_flight_; }
+  int rows(int batch) const override;
   std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) override;
   Report report(std::span<const Joint> path) const override;
   std::vector<Joint> last_path() const override;
@@ -151,12 +155,20 @@ class Search final : public AnySearch {
     Cursor cursor;
     NodeId node;
     std::vector<Step> path;
+    Key key = 0;  // with a cache: its key there, and the generation in which it was looked up
+    std::uint32_t generation = 0;
+    bool cached = false;  // its priors were found there, and these values: it has no row
+    float values[2] = {0.0f, 0.0f};
   };
   // One thread's leaves of one batch.
   struct Leaves {
     std::vector<Leaf> list;
     std::size_t count = 0;     // leaves in use; the others are kept for their memory
     std::size_t absorbed = 0;  // of these, already evaluated
+    std::size_t cached = 0;    // of these, without a row: their evaluation is in the cache
+
+    std::size_t rows() const { return count - cached; }
+    void clear() { count = absorbed = cached = 0; }
   };
   // A descent that met a leaf in flight. Its visits stay on the path while the batch is collected: see collide.
   struct Collision {
@@ -269,6 +281,9 @@ class Search final : public AnySearch {
   bool claim(Node& node);
   void check_zero_sum(const Rewards& rewards) const;
   void prepare(Worker& worker, Node& node);
+  int outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index);
+  int legal_of(NodeId id, const Cursor& cursor, int player, Action* actions) const;
+  bool restricted(NodeId id, int player) const { return id == root_ && !root_actions_[player].empty(); }
   void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
   void keep_leaf(Worker& worker, Leaves& leaves);
   void collide(Worker& worker);
@@ -295,6 +310,9 @@ class Search final : public AnySearch {
   void write_leaf(Worker& worker, const Leaf& leaf, const BatchView& view, std::size_t row);
   void write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal);
   void check_values(const float* values, int row) const;
+  void absorb_cached(Worker& worker, const Leaf& leaf);
+  void look_up(Leaf& leaf) const;
+  void remember(Worker& worker, const Leaf& leaf, const float (&values)[2]);
   std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
   void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
   bool evaluate_native(Worker& worker, const NativeRun& run);
@@ -306,7 +324,7 @@ class Search final : public AnySearch {
   bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
   void collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations);
   void collect_safely(Worker& worker, int batch, int most, std::int64_t simulations);
-  int rows(int batch) const;
+  int leaves(int batch) const;
   template <class Work>
   void in_all_threads(Work work);
   template <class Work>
@@ -327,6 +345,8 @@ class Search final : public AnySearch {
   Cursor root_cursor_;
   NodeId root_ = 0;
   RootPriors root_priors_;
+  std::vector<Action> root_actions_[2];  // of a restricted root, ascending; empty: all
+  std::shared_ptr<EvaluationCache> cache_;
   bool noised_ = false;
   bool full_ = true;          // a full search: with noise, temperature and forced playouts at the root
   std::int64_t wanted_ = 0;   // simulations of this run
@@ -347,7 +367,9 @@ class Search final : public AnySearch {
 #include "search/engine/descend.hpp"
 #include "search/engine/expand.hpp"
 #include "search/engine/batches.hpp"
+#include "search/engine/caching.hpp"
 #include "search/engine/native.hpp"
 #include "search/engine/look.hpp"
+#include "search/engine/restrict.hpp"
 
 #undef RAMIFY_HOT

@@ -258,6 +258,26 @@ def game_params(name: str) -> list[tuple[str, Any, str]]:
     Return a tuple (name, default, description) for each parameter of a game.
     """
 
+class EvaluationCache:
+    """
+    Evaluations by key; ramify.engine.cache keeps it up to date. Thread-safe.
+    """
+
+    def __init__(self, capacity: int) -> None: ...
+
+    def clear(self) -> None:
+        """
+        Forget everything, and what is being evaluated now as soon as it is there.
+        """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def capacity(self) -> int: ...
+
+    @property
+    def bytes(self) -> int: ...
+
 class Slots:
     """
     Rows of the array in which a model keeps latent states, shared by many searches.
@@ -277,6 +297,14 @@ class Search:
     """One search; ramify.Searcher drives it."""
 
     def begin(self, seed: int, simulations: int = 0, full: bool = True) -> None: ...
+
+    def restrict_root(self, first: Sequence[int], second: Sequence[int]) -> None:
+        """
+        Search from a fresh root with these actions alone, of each player; none: all.
+        """
+
+    def use_cache(self, cache: EvaluationCache) -> None:
+        """Look evaluations up in this cache, and store them there."""
 
     def cancel(self) -> None:
         """Cancel all leaves in flight, as if they had never been selected."""
@@ -324,6 +352,11 @@ class LeafBatch:
     """Leaves in flight: rows written, evaluations not given back yet."""
 
     def __len__(self) -> int: ...
+
+    def __bool__(self) -> bool:
+        """
+        Whether there are any leaves; all of them may be in the cache, so that there are no rows.
+        """
 
     @property
     def counts(self) -> list[int]:
@@ -397,7 +430,7 @@ class Pool:
     @property
     def counts(self) -> dict[str, int]: ...
 
-def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, model: dict[str, Any] | None = None) -> Pool: ...
+def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, model: dict[str, Any] | None = None, cache: EvaluationCache | None = None) -> Pool: ...
 
 matrix_tie: float = 1e-11
 

@@ -78,5 +78,8 @@ def test_batches_change_nothing(files: tuple[Path, Path], settings: str) -> None
     together = player.consider(turns)
     assert together == [player.consider([turn])[0] for turn in turns]
     assert together == cached.consider(turns[::-1])[::-1]
+    assert player.cache is None
+    assert len(cached.cache) > 9
+    assert together == cached.consider(turns)
     plain = rf.Searcher(game, player.evaluator, player.search, seed=turns[0].seed).run(turns[0].state)
     assert plain.action() == together[0].action

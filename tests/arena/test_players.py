@@ -31,7 +31,7 @@ def test_texts_are_read_as_written() -> None:
     player = read_player(" search: simulations = 30 , c_base=None, graph=True,stop_early=true ")
     assert isinstance(player, SearchPlayerConfig)
     assert (player.simulations, player.c_base, player.graph, player.stop_early) == (30, None, True, True)
-    assert player.search_config() == SearchConfig(simulations=30, graph=True, stop_early=True)
+    assert player.search_config() == SearchConfig(simulations=30, graph=True, stop_early=True, cache=20_000)
     assert set(SearchConfig.model_fields) <= set(SearchPlayerConfig.model_fields)
 
 

@@ -18,6 +18,8 @@ STATS = {
     "solved",
     "simulations",
     "evaluations",
+    "cache_hits",
+    "cache_misses",
     "nodes",
     "transpositions",
     "short_circuits",

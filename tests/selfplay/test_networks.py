@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,18 @@ def test_a_cache_in_the_pool_changes_nothing_and_is_hit() -> None:
         games(network, game, parallel_games=1, fixed_batches=1), games(cached, game, parallel_games=1, fixed_batches=1)
     )
     assert cached.hit_rate > 0.2
+
+
+def test_the_command_caches_in_the_core(run) -> None:
+    words = ["selfplay", "tictactoe", "games", "--games", "4", "--simulations", "40", "--json"]
+    code, out, err = run(*words, "--network", "1x8", "--device", "cpu", "--cache", "1000")
+    assert code == 0, err
+    assert json.loads(out)["cache_hits"] > 0.05
+    (header, _), *_ = read_folder("games")
+    assert "cache" not in header["search"]  # the games do not depend on it
+    code, _, err = run(*words, "--cache", "1000")
+    assert code == 2
+    assert "--cache needs --network" in err
 
 
 def test_the_command_takes_shipped_networks_and_sizes(run) -> None:

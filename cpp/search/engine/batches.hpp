@@ -26,10 +26,10 @@ void Search<D>::by_worker(int batch, int row, Work work) {
   std::vector<int> first;
   int with_leaves = 0;
   for (auto& worker : workers_) {
-    const auto count = b < worker->batches.size() ? static_cast<int>(worker->batches[b].count) : 0;
     first.push_back(row);
-    row += count;
-    with_leaves += count > 0;
+    if (b >= worker->batches.size()) continue;
+    row += static_cast<int>(worker->batches[b].rows());
+    with_leaves += worker->batches[b].count > 0;
   }
   const auto share = [&](Worker& worker) {
     if (b < worker.batches.size() && worker.batches[b].count)
@@ -40,7 +40,7 @@ void Search<D>::by_worker(int batch, int row, Work work) {
 }
 
 template <class D>
-int Search<D>::rows(int batch) const {
+int Search<D>::leaves(int batch) const {
   const auto b = static_cast<std::size_t>(batch);
   std::size_t total = 0;
   for (const auto& worker : workers_) total += b < worker->batches.size() ? worker->batches[b].count : 0;
@@ -95,7 +95,7 @@ void Search<D>::collect_safely(Worker& worker, int batch, int most, std::int64_t
 
 template <class D>
 int Search<D>::collect(int batch, int leaves, std::int64_t simulations) {
-  if (rows(batch)) throw std::logic_error("batch " + std::to_string(batch) + " of this search is still in flight");
+  if (this->leaves(batch)) throw std::logic_error("batch " + std::to_string(batch) + " of this search is still in flight");
   const auto allowed = settings_.max_in_flight * static_cast<double>(graph_.node(root_).visits) - in_flight_;
   if (in_flight_ && allowed < 1.0) return 0;
   leaves = std::max(1, static_cast<int>(std::min<double>(leaves, allowed)));
@@ -114,7 +114,7 @@ int Search<D>::collect(int batch, int leaves, std::int64_t simulations) {
     throw;
   }
   cancel_collisions();
-  const int collected = rows(batch);
+  const int collected = this->leaves(batch);
   in_flight_ += collected;
   return collected;
 }
@@ -132,7 +132,7 @@ template <class D>
 void Search<D>::write(int batch, const BatchView& view, int row) {
   by_worker(batch, row, [&](Worker& worker, Leaves& leaves, int first) {
     for (std::size_t i = 0; i < leaves.count; ++i)
-      write_leaf(worker, leaves.list[i], view, static_cast<std::size_t>(first) + i);
+      if (!leaves.list[i].cached) write_leaf(worker, leaves.list[i], view, static_cast<std::size_t>(first++));
   });
 }
 
@@ -161,7 +161,7 @@ void Search<D>::write_leaf(Worker& worker, const Leaf& leaf, const BatchView& vi
 // The legal actions are those of the node's outcomes, unless several actions share an outcome.
 template <class D>
 void Search<D>::write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal) {
-  if constexpr (D::kMerges) {
+  if (D::kMerges || restricted(leaf.node, player)) {  // the evaluator is shown the position as it is
     const int n = dynamics_.legal(leaf.cursor, player, worker.actions.data());
     for (int i = 0; i < n; ++i) legal[worker.actions[static_cast<std::size_t>(i)]] = 1;
   } else {
@@ -184,6 +184,7 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
     values[second] = evaluation.values[r], values[!second] = -evaluation.values[r];
   }
   check_values(values, row);
+  remember(worker, leaf, values);
   if constexpr (D::kLatent)
     if (!leaf.path.empty() && evaluation.rewards) {
       const float* rewards = evaluation.rewards + 2 * r;
@@ -193,6 +194,7 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
       NodeLock lock(parent, threaded());
       graph_.set_reward(worker.index, parent, leaf.path.back().edge, {rewards[0], rewards[1]});
     }
+  ++worker.stats.evaluations;
   finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);
 }
 
@@ -202,10 +204,11 @@ void Search<D>::absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationVi
     worker.news.reserve(leaves.count);
     worker.saves_news = true;
   }
-  for (std::size_t i = 0; i < leaves.count; ++i, ++row) {
+  for (std::size_t i = 0; i < leaves.count; ++i) {
     const Leaf& leaf = leaves.list[i];
     try {
-      absorb_leaf(worker, leaf, evaluation, row);
+      if (leaf.cached) absorb_cached(worker, leaf);
+      else absorb_leaf(worker, leaf, evaluation, row++);
     } catch (const std::bad_alloc& error) {  // this leaf is lost, what was found is not
       stop_growing(error);
       abandon(leaf.path, leaf.node);
@@ -216,7 +219,7 @@ void Search<D>::absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationVi
 
 template <class D>
 void Search<D>::absorb(int batch, const EvaluationView& evaluation, int row) {
-  const int absorbed = rows(batch);
+  const int absorbed = leaves(batch);
   try {
     by_worker(batch, row, [&](Worker& worker, Leaves& leaves, int first) {
       try {
@@ -226,7 +229,7 @@ void Search<D>::absorb(int batch, const EvaluationView& evaluation, int row) {
         throw;
       }
       tell_root(worker);
-      leaves.count = leaves.absorbed = 0;
+      leaves.clear();
     });
   } catch (...) {
     cancel();
@@ -242,7 +245,7 @@ void Search<D>::cancel() {
   for (auto& worker : workers_)
     for (Leaves& leaves : worker->batches) {
       for (std::size_t i = leaves.absorbed; i < leaves.count; ++i) abandon(leaves.list[i].path, leaves.list[i].node);
-      leaves.count = leaves.absorbed = 0;
+      leaves.clear();
     }
   in_flight_ = 0;
 }

@@ -304,7 +304,7 @@ void Search<D>::prepare(Worker& worker, Node& node) {
   int counts[2] = {1, 1};
   Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
   for (int p = 0; p < 2; ++p) {
-    if (acts(acting, p)) counts[p] = dynamics_.outcomes(worker.cursor, p, lists[p], nullptr);
+    if (acts(acting, p)) counts[p] = outcomes_of(worker, worker.node, worker.cursor, p, lists[p], nullptr);
     if (counts[p] <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
   }
   shape(worker, node, acting, counts);
@@ -341,6 +341,8 @@ void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
     leaf.cursor = worker.cursor;
     leaf.node = worker.node;
     leaf.path = worker.path;
+    look_up(leaf);
+    leaves.cached += leaf.cached;
   } catch (...) {  // the copy of a game written in Python may raise
     abandon(worker.path, worker.node);
     throw;

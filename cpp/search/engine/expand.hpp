@@ -20,7 +20,7 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
   Action* actions = worker.actions.data();
   std::uint32_t* words = graph_.words(node, player);
   int n = node.outcomes[player];
-  if constexpr (D::kMerges) n = dynamics_.legal(leaf.cursor, player, actions);
+  if constexpr (D::kMerges) n = legal_of(leaf.node, leaf.cursor, player, actions);
   else
     for (int i = 0; i < n; ++i) actions[i] = word_action(words[i]);  // as `prepare` found them
   if (!softmax(logits, actions, n, worker.priors.data()))
@@ -32,7 +32,7 @@ void Search<D>::fill_player(Worker& worker, const Leaf& leaf, Node& node, int pl
     const Action* legal = actions;
     const int legal_count = n;
     actions += num_actions();
-    n = dynamics_.outcomes(leaf.cursor, player, actions, worker.merge.data());
+    n = outcomes_of(worker, leaf.node, leaf.cursor, player, actions, worker.merge.data());
     for (int i = 0; i < legal_count; ++i) {
       const int outcome = worker.merge[static_cast<std::size_t>(legal[i])];
       if (outcome < 0) throw InvalidInput("legal action " + std::to_string(legal[i]) + " has no outcome in outcomes()");
@@ -114,7 +114,6 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
     write_root_priors();
   }
   store(node.status, Status::kReady);
-  ++worker.stats.evaluations;
   if (settings_.solver && settings_.graph && is_proven(graph_.proof(node))) worker.solved.push_back(id);
   back_up(worker, path);
 }

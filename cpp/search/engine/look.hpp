@@ -185,6 +185,7 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
     const Stakes stakes = settings_.solver ? dynamics_.stakes(next) : Stakes{};
     const int symmetry = settings_.canonical ? dynamics_.shared_key(next, settings_).symmetry : 0;
     root_cursor_ = std::move(next);
+    for (auto& actions : root_actions_) actions.clear();
     noised_ = false;
     if (child && graph_.node(child).status == Status::kReady) {
       try {

@@ -69,6 +69,7 @@ bool Search<D>::finish_native(Worker& worker, const NativeRun& run, const Cursor
   float values[2] = {0.0f, 0.0f};
   if constexpr (!D::kLatent)
     if (run.evaluator.rollouts > 0 && !roll_out(worker, run, cursor, rollouts, values)) return false;
+  ++worker.stats.evaluations;
   finish_leaf(worker, cursor, id, values, path);
   return true;
 }

@@ -125,26 +125,23 @@ def network_identity(path: Path) -> str:
     return str(network_facts(path)["network_id"])
 
 
-def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Evaluator:
+def open_evaluator(game: Game, name: str, *, device: str, exact: bool) -> Evaluator:
     """The evaluator of a network for a player, with one thread per process.
 
     If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch
     runs batches of any size, which is about four times faster with many parallel games.
     """
-    from ramify.evaluators import Cached, Onnx
+    from ramify.evaluators import Onnx
 
-    path, evaluator = network_file(name), None
+    path = network_file(name)
     fixed: dict[str, Any] = {"buckets": (ROWS,)} if exact and device == "cpu" else {}
     if path.suffix == ".onnx":
-        evaluator = open_onnx(game, path, device=device, **fixed)
-    else:
-        from ramify.evaluators import Network
+        opened: Evaluator = open_onnx(game, path, device=device, **fixed)
+        return opened
+    from ramify.evaluators import Network
 
-        module = load_module(game, path)
-        evaluator = (
-            Onnx(module, threads=1, **fixed) if fixed and exports() else Network(module, device, threads=1, **fixed)
-        )
-    return Cached(evaluator, cache) if cache else evaluator
+    module = load_module(game, path)
+    return Onnx(module, threads=1, **fixed) if fixed and exports() else Network(module, device, threads=1, **fixed)
 
 
 def load_evaluator(

@@ -14,11 +14,13 @@ from ramify.arena.network_files import network_file, network_identity, network_p
 from ramify.arena.player import Choice, PlayerConfig, Turn, register_player
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.engine.batching import accelerated
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig, c_puct_of
 from ramify.engine.native import DEFAULT_EVALUATOR, named_evaluator
 from ramify.engine.policies import Method
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.searcher import Searcher
+from ramify.evaluators import Cached
 from ramify.evaluators.pending import NETWORK_C_PUCT
 from ramify.games import Game
 
@@ -108,7 +110,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         if self.network is None:
             return self._native()
         exact = self.exact and self.max_seconds is None
-        return open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
+        return open_evaluator(game, self.network, device=self.device, exact=exact)
 
     def _native(self) -> NativeEvaluator:
         return named_evaluator(self.evaluator)
@@ -124,7 +126,9 @@ class SearchPlayer:
         self._alone = isinstance(evaluator, NativeEvaluator) or config.max_seconds is not None
         self._threads = len(os.sched_getaffinity(0)) if accelerated(evaluator) else None
         self.evaluations = 0  # of all searches
-        Searcher(game, evaluator, self.search)  # raises errors in the settings now rather than at the first turn
+        cached = config.cache and not isinstance(evaluator, NativeEvaluator)
+        self.cache = EvaluationCache(evaluator, config.cache) if cached else None  # for all turns of all games
+        self._searcher(0)  # raises errors in the settings now rather than at the first turn
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
         return [choice.action for choice in self.consider(turns)]
@@ -137,10 +141,12 @@ class SearchPlayer:
 
     def _search(self, turns: Sequence[Turn]) -> list[SearchResult]:
         if self._alone:
-            return [Searcher(self.game, self.evaluator, self.search, seed=turn.seed).run(turn.state) for turn in turns]
-        searcher = Searcher(self.game, self.evaluator, self.search)
+            return [self._searcher(turn.seed).run(turn.state) for turn in turns]
         seeds = [turn.seed for turn in turns]
-        return searcher.run_many([turn.state for turn in turns], seeds, threads=self._threads)
+        return self._searcher(0).run_many([turn.state for turn in turns], seeds, threads=self._threads)
+
+    def _searcher(self, seed: int) -> Searcher:
+        return Searcher(self.game, self.evaluator, self.search, seed=seed, cache=self.cache)
 
     def _choice(self, turn: Turn, result: SearchResult) -> Choice:
         warm = turn.ply < self.config.temperature_moves
@@ -149,7 +155,7 @@ class SearchPlayer:
         return Choice(action_by(turn.player, chosen), float(result.value[turn.player]))
 
     def close(self) -> None:
-        self.evaluator = None
+        self.evaluator = self.cache = None
 
 
 @register_player
@@ -165,8 +171,8 @@ class NetworkPlayerConfig(NetworkUser):
     )
 
     def open(self, game: Game) -> NetworkPlayer:
-        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=self.exact)
-        return NetworkPlayer(game, evaluator, self)
+        evaluator = open_evaluator(game, self.network, device=self.device, exact=self.exact)
+        return NetworkPlayer(game, Cached(evaluator, self.cache) if self.cache else evaluator, self)
 
 
 class NetworkPlayer:

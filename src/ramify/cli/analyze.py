@@ -35,6 +35,14 @@ def analyze(
         int | None,
         typer.Option(min=1, help=f"Number of simulations. Default: {SIMULATIONS}, or unlimited with another limit."),
     ] = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Search only these actions of the position. If both players act at once: of the first player, '/', "
+            "and of the second; nothing: all.",
+        ),
+    ] = "",
     set_: options.SearchSettings = None,
     network: options.Network = None,
     evaluator: options.Evaluator = None,
@@ -58,6 +66,7 @@ def analyze(
     ramify analyze hex -p size=5 -s graph=true
     ramify analyze hex -p size=7 --network hex-7 --simulations 500
     ramify analyze chess --state "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
+    ramify analyze chess --only "e2e4 d2d4"
     ramify analyze pyrat -p preset=tiny -s normalize=remaining
     ramify analyze tictactoe --state '{"board": ["xx.", "oo.", "..."]}'
     ramify analyze connect_four --actions "d d" -s max_seconds=5
@@ -68,6 +77,7 @@ def analyze(
     params, settings = options.read_options(game, param, set_)
     position = find_position(game, params, state, actions, seed)
     try:
+        searched = read_only(position, only)
         chosen = options.choose_evaluator(position.game, network, evaluator)
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
@@ -75,7 +85,7 @@ def analyze(
     if svg is not None:
         write_picture(svg, position.svg())  # before the search, so that a wrong path is not found out after it
     try:
-        result = run(searcher, position)
+        result = run(searcher, position, searched)
     except ValueError as error:
         fail(error)
     if svg is not None:
@@ -147,10 +157,28 @@ def write_picture(file: Path, drawn: str) -> None:
         fail(f"cannot write {file}: {error.strerror}")
 
 
-def run(searcher: Searcher, state: State) -> SearchResult:
+def read_only(state: State, text: str) -> Any:
+    """The actions to search, as ``Searcher.run`` takes them; None: all."""
+    from ramify.games.notation import read_action
+
+    if not text.strip():
+        return None
+    lists = text.split("/")
+    if len(lists) != len(state.acting):
+        form = "two lists with '/' between them" if len(state.acting) == 2 else "one list of actions, without '/'"
+        raise ValueError(f"--only needs {form} in this position, not {text!r}")
+    read = [
+        [read_action(state, word, player) for word in words.split()] or None
+        for player, words in zip(state.acting, lists, strict=True)
+    ]
+    return tuple(read) if len(read) == 2 else read[0]
+
+
+def run(searcher: Searcher, state: State, actions: Any = None) -> SearchResult:
     """Search, with a progress bar on the terminal if it takes long."""
     with ExitStack() as stack:
-        return searcher.run(state, ProgressBar(stack, searcher.config.model_dump()), on_interrupt="return")
+        progress = ProgressBar(stack, searcher.config.model_dump())
+        return searcher.run(state, progress, actions=actions, on_interrupt="return")
 
 
 class ProgressBar:

@@ -68,8 +68,10 @@ def selfplay(
         try:
             made = make(game, **params)
             refuse_other_game(folder, made)
-            chosen, name = choose_evaluator(made, network, evaluator, cache, device=device, threads=threads)
-            search = SearchConfig(**{"simulations": simulations, **settings})
+            chosen, name = choose_evaluator(made, network, evaluator, device=device, threads=threads)
+            search = SearchConfig(**{"simulations": simulations, "cache": cache, **settings})
+            if search.cache and network is None:
+                raise ValueError("--cache needs --network: the evaluators of the core are not cached")
             how = PlayConfig(**parse_settings(play or []))
             sure = stack.enter_context(held(folder, wait=1.0))
             recover_held(folder, sure)
@@ -133,9 +135,7 @@ def again(games: int) -> str:
     return shlex.join(["ramify", "selfplay", *([] if given else ["--games", str(games)]), *words])
 
 
-def choose_evaluator(
-    game: Game, network: str | None, otherwise: str | None, cache: int, **how: Any
-) -> tuple[Any, str | None]:
+def choose_evaluator(game: Game, network: str | None, otherwise: str | None, **how: Any) -> tuple[Any, str | None]:
     """The evaluator, and the network's identity if it is a network."""
     chosen: Any = options.read_evaluator(otherwise)
     identity, device = None, how.get("device")
@@ -146,10 +146,6 @@ def choose_evaluator(
         chosen, identity = network_evaluator(game, network, **how)
     elif device not in (None, "cpu"):
         raise ValueError(f"--device {device} needs --network: without one, the search runs on the CPU")
-    if cache:
-        from ramify.evaluators import Cached
-
-        chosen = Cached(chosen, cache)
     return chosen, identity
 
 

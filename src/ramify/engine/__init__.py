@@ -4,6 +4,7 @@ from ramify._core import EvaluatorError
 from ramify.engine import equilibria
 from ramify.engine.alphabeta import AlphaBetaConfig, AlphaBetaResult
 from ramify.engine.batch import Batch, Evaluation, Evaluator, LatentModel, LatentOutput, NativeEvaluator
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.engine.result import SearchResult
 from ramify.engine.searcher import Searcher, search
@@ -13,6 +14,7 @@ __all__ = [
     "AlphaBetaResult",
     "Batch",
     "Evaluation",
+    "EvaluationCache",
     "Evaluator",
     "EvaluatorError",
     "LatentModel",

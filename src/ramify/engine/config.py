@@ -182,6 +182,15 @@ class SearchConfig(Settings):
             "is auto and larger than 1, else 1."
         ),
     )
+    cache: int = Field(
+        0,
+        ge=0,
+        le=2**24,
+        description=(
+            "Maximum number of evaluations kept by position, for all runs of a searcher or all games of self-play; "
+            "0: none. Changes no result. Evaluators of the core and latent models do without."
+        ),
+    )
     max_in_flight: float = Field(
         0.25,
         gt=0,
@@ -232,7 +241,7 @@ class SearchConfig(Settings):
             raise ValueError(f"must be a whole number from 1 to {most}, or 'auto'")
         return value
 
-    @field_validator("simulations", "threads", "max_nodes", "max_evaluations", mode="before")
+    @field_validator("simulations", "threads", "max_nodes", "max_evaluations", "cache", mode="before")
     @classmethod
     def _whole(cls, value: Any) -> Any:
         if isinstance(value, bool):

@@ -77,6 +77,9 @@ class LatentSource:
     def begin(self, states: Sequence[State]) -> None:
         pass  # searches bring their observations with them, and their latent states have slots of their own
 
+    def follow_weights(self) -> None:
+        pass  # latent states have no keys: nothing is cached
+
     def arrays(self, lane: int, rows: int) -> Arrays:
         arrays, wanted = self._arrays.get(lane), (self._shape, self._pinned())
         if arrays is None or len(arrays["slots"]) < rows or self._made[lane] != wanted:

@@ -9,9 +9,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+
 from ramify import _core
 from ramify.engine.source import Answer, Source, Waiting
 
+NOTHING = np.zeros((0, 2), np.float32)
 POLL = 0.01  # seconds between two calls of ``while_waiting``
 
 
@@ -28,10 +31,11 @@ class Evaluated:
 class Pipeline:
     """Batches in flight, each in a lane of its own.
 
-    ``step(lane, gather)`` absorbs the lane's batch, calls ``gather(lane)`` for the next one and starts its evaluation.
+    ``refill(lane, gather)`` absorbs the batch of a lane, calls ``gather(lane)`` for the next one and starts evaluating
+    it.
     Calling it for lane 0, 1, ..., 0, 1, ... keeps all of them in flight, and makes the order in which leaves are
     gathered and absorbed independent of how long an evaluation takes. With one lane, evaluation is not overlapped: it
-    takes place in the caller's thread, and the batch is absorbed within the step.
+    takes place in the caller's thread, and the batch is absorbed within the call.
     """
 
     def __init__(self, source: Source, lanes: int) -> None:
@@ -73,7 +77,7 @@ class Pipeline:
         """Whether no batch is in flight."""
         return all(one is None for one in self._flying)
 
-    def step(
+    def refill(
         self,
         lane: int,
         gather: Callable[[int], _core.LeafBatch | None],
@@ -82,6 +86,7 @@ class Pipeline:
         """Absorb the batch of this lane, if there is one, and send the next one."""
         self.finish(lane, while_waiting)
         start = time.perf_counter()
+        self.source.follow_weights()
         batch = gather(lane)
         self.gathered += time.perf_counter() - start
         if batch:
@@ -104,12 +109,15 @@ class Pipeline:
         began, ended = self._spans.pop(lane, (submitted, now))
         self.busy += max(0.0, ended - max(began, self._busy_until))
         self._busy_until, start = max(ended, self._busy_until), now
+        self.source.follow_weights()
         batch.absorb(logits, values, rewards)
         self.absorbed += time.perf_counter() - start
-        self.batches += 1
+        self.batches += len(batch) > 0
         self.evaluated += len(batch)
 
     def _submit(self, lane: int, batch: _core.LeafBatch) -> Waiting:
+        if not len(batch):  # all of its leaves are in the cache
+            return Evaluated((NOTHING, NOTHING, None))
         if (waiting := self.source.start(lane, len(batch))) is not None:
             return waiting
         if self.lanes == 1:

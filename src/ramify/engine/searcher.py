@@ -15,11 +15,13 @@ from ramify.base.seeds import checked_seed
 from ramify.engine.access import Access, OnInterrupt, check_on_interrupt
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.batching import backend_of
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.engine.latent_source import LatentSource
 from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline, lanes_of
 from ramify.engine.result import Report, SearchResult, played
+from ramify.engine.root_actions import ALL_ACTIONS, PlayerActions, RootActions, representative, root_actions
 from ramify.engine.source import RulesSource, Source
 from ramify.engine.trace import log_run, trace_simulations, wants_trace
 from ramify.games import Game, IllegalAction, State
@@ -70,8 +72,10 @@ class Budget:
         return time.perf_counter() - self.start if self._seconds is None else self._seconds
 
 
-def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None) -> Source:
-    """The source of evaluations for a game with an evaluator, or for a latent model."""
+def make_source(
+    game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None, cache: EvaluationCache | int = 0
+) -> Source:
+    """The source of evaluations for a game with an evaluator, or for a latent model; ``cache``: one, or its size."""
     if hasattr(game, "recurrent"):
         if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
             raise TypeError("a latent model evaluates its own states: give Searcher no evaluator with it")
@@ -82,7 +86,11 @@ def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator
         return RulesSource(game, None)
     if not hasattr(evaluator, "evaluate"):
         raise TypeError(f"evaluator must have a method evaluate(batch); {type(evaluator).__name__} has none")
-    return RulesSource(game, evaluator)
+    if isinstance(cache, int):
+        return RulesSource(game, evaluator, cache=EvaluationCache(evaluator, cache) if cache else None)
+    if cache.evaluator is not evaluator:
+        raise ValueError("cache must be a cache of this searcher's evaluator: the evaluations of others differ")
+    return RulesSource(game, evaluator, cache=cache)
 
 
 def check_state(state: object) -> None:
@@ -121,6 +129,7 @@ class Searcher:
 
     ``run(state)`` continues with the current graph if ``state`` is its root (after ``advance``, or in a second run on
     the same state) and starts a new one otherwise. ``simulations`` counts new simulations, whatever the graph contains.
+    ``cache``: evaluations shared with other searchers; by default the searcher has its own if the config says so.
 
     A searcher may be used by one thread at a time: while a run is in progress, every method except ``stop``,
     ``snapshot`` and ``snapshots`` raises a RuntimeError.
@@ -133,6 +142,7 @@ class Searcher:
         config: SearchConfig | None = None,
         *,
         seed: int = 0,
+        cache: EvaluationCache | None = None,
     ) -> None:
         if evaluator is None and not hasattr(game, "recurrent"):
             evaluator = named_evaluator()
@@ -141,10 +151,11 @@ class Searcher:
         self._asked = game if evaluator is None else evaluator  # a latent model evaluates its own states
         self.config = (config if config is not None else SearchConfig()).for_evaluator(self._asked)
         self.seed = checked_seed(seed)
-        self._source = make_source(game, evaluator)
+        self._source = make_source(game, evaluator, self.config.cache if cache is None else cache)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
         self._search: _core.Search | None = None
         self._root: State | None = None
+        self._only = ALL_ACTIONS  # actions of the root, per player; empty: all
         self._runs = 0
         self._generation = 0
         self._access = Access()
@@ -157,11 +168,16 @@ class Searcher:
         state: State,
         progress: Progress | None = None,
         *,
+        actions: RootActions = None,
         fast: bool = False,
         on_interrupt: OnInterrupt = "raise",
     ) -> SearchResult:
         """Search ``state`` until a limit of the config is reached or ``stop`` is called.
 
+        ``actions``: consider only these actions at the root, by number or by name; where both players act, a pair of
+        lists, None for all actions of a player. Priors are renormalised among them, and what ``solver=True`` proves is
+        proven of the position with these actions alone. Other actions have no visits and no prior in the result. The
+        graph is reused only by runs with the same actions.
         ``fast``: run ``fast_simulations`` simulations without root noise, root temperature and forced playouts
         (playout-cap randomisation).
         ``progress``: called with the current statistics before every batch (with a native evaluator: about 20 times a
@@ -178,7 +194,7 @@ class Searcher:
                     raise ValueError("run(fast=True) needs the search setting fast_simulations to be set")
                 config = config.replace(simulations=config.fast_simulations)
             state = state.copy()  # the caller's may change during the run, in another thread or in progress
-            search = self._search_from(state)
+            search = self._search_from(state, root_actions(state, actions))
             self._generation += 1
             budget = self._begin(Budget(config), [(search, state)])
             search.begin(self._next_seed(), config.simulations, not fast)
@@ -269,14 +285,14 @@ class Searcher:
             state.apply(*actions)  # raises IllegalAction and leaves everything as it was
             joint = [-1, -1]
             for player, action in zip(root.acting, action_numbers(root, actions), strict=True):
-                representatives, index = root.outcomes(player)  # the graph stores one action per outcome
-                joint[player] = int(representatives[index[action]])
+                joint[player] = representative(root, player, action, self._only[player])
             search.cancel()
+            only, self._only = self._only, ALL_ACTIONS
             self._root, self._searched = None, []  # if Ctrl-C arrives right after the call, the next run starts afresh
             try:
                 search.advance(joint[0], joint[1])
             except ValueError:  # raised for learned models, before anything is changed
-                self._root, self._searched = root, [(search, root)]
+                self._root, self._searched, self._only = root, [(search, root)], only
                 raise
             self._generation += 1
             if state.is_over:
@@ -303,21 +319,25 @@ class Searcher:
         self._generation += 1
         left = [self._search, *(search for search, _ in self._searched)]
         self._search = self._root = None
+        self._only = ALL_ACTIONS
         self._searched = []
         for search in left:
             if search is not None:
                 search.release_slots()  # results of earlier runs may keep it alive
 
-    def _search_from(self, state: State) -> _core.Search:
-        """The search with this root: the current one, or a new one."""
+    def _search_from(self, state: State, only: PlayerActions = ALL_ACTIONS) -> _core.Search:
+        """The search with this root and these actions of it: the current one, or a new one."""
         search, root = self._search, self._root
-        if search is not None and root is not None and future_key(root) == future_key(state):
+        same = self._only == only and root is not None and future_key(root) == future_key(state)
+        if search is not None and same:
             search.cancel()  # leaves in flight after a second Ctrl-C
             return search
         self._forget()  # keeps the attributes consistent whenever Ctrl-C arrives
         search, root = self._source.new_search(state, self.config), state.copy()
+        if only != ALL_ACTIONS:
+            search.restrict_root(*only)
         self._source.begin([root])
-        self._search, self._root = search, root
+        self._search, self._root, self._only = search, root, only
         return search
 
     def _begin(self, budget: Budget, searched: list[tuple[_core.Search, State]]) -> Budget:
@@ -408,7 +428,7 @@ class Searcher:
                 for lane in range(len(lanes)):
                     before_batch()
                     with self._access.batch:
-                        pipeline.step(lane, gather, self._access.serve)
+                        pipeline.refill(lane, gather, self._access.serve)
 
     def _drive_native(
         self,
@@ -506,15 +526,16 @@ def search(
     simulations: int = 800,
     seed: int = 0,
     *,
+    actions: RootActions = None,
     on_interrupt: OnInterrupt = "raise",
     **settings: Any,
 ) -> SearchResult:
     """Search one position with a new Searcher. ``settings`` are the fields of SearchConfig.
 
     Without an ``evaluator``, positions are valued by random games: ``ramify.evaluators.Rollout()``.
-
+    ``actions``: consider only these actions of the position, see ``Searcher.run``.
     Ctrl-C raises KeyboardInterrupt; with ``on_interrupt="return"`` it ends the search, which returns its result so far.
     """
     check_state(state)
     config = SearchConfig(simulations=simulations, **settings)
-    return Searcher(state.game, evaluator, config, seed=seed).run(state, on_interrupt=on_interrupt)
+    return Searcher(state.game, evaluator, config, seed=seed).run(state, actions=actions, on_interrupt=on_interrupt)

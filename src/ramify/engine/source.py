@@ -19,6 +19,7 @@ from ramify.engine.batch import (
     first_rows,
     new_arrays,
 )
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.games import Game, State
 
@@ -44,6 +45,10 @@ class Source(Protocol):
     def new_search(self, state: State, config: SearchConfig) -> _core.Search: ...
     def begin(self, states: Sequence[State]) -> None:
         """Prepare for new searches from these root states."""
+        ...
+
+    def follow_weights(self) -> None:
+        """Forget evaluations by earlier weights; called before leaves are gathered and before they are absorbed."""
         ...
 
     def arrays(self, lane: int, rows: int) -> Arrays:
@@ -79,9 +84,16 @@ class RulesSource:
     ``fixed_rows`` pads every batch to one size, for evaluators whose rounding depends on the size.
     """
 
-    def __init__(self, game: Game, evaluator: Evaluator | None, fixed_rows: int | None = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator | None,
+        fixed_rows: int | None = None,
+        cache: EvaluationCache | None = None,
+    ) -> None:
         self.game = game
         self.evaluator = evaluator  # None: the core evaluates
+        self.cache = cache
         self.num_actions = game.num_actions
         self.name = game.name
         self.overlaps = bool(getattr(evaluator, "asynchronous", False))
@@ -91,11 +103,19 @@ class RulesSource:
     def new_search(self, state: State, config: SearchConfig) -> _core.Search:
         settings = config.model_dump()
         if isinstance(state, _core.State):
-            return _core.make_search(state.copy(), settings)
-        return _core.make_python_search(state.copy(), settings)
+            search = _core.make_search(state.copy(), settings)
+        else:
+            search = _core.make_python_search(state.copy(), settings)
+        if self.cache is not None:
+            search.use_cache(self.cache.core)
+        return search
 
     def begin(self, states: Sequence[State]) -> None:
         pass  # rows contain all that is needed
+
+    def follow_weights(self) -> None:
+        if self.cache is not None:
+            self.cache.follow()
 
     def arrays(self, lane: int, rows: int) -> Arrays:
         arrays = self._arrays.get(lane)

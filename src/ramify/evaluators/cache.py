@@ -22,7 +22,8 @@ class Cached(Submitting):
 
     If two rows of a batch have the same key, one is evaluated. Only logits of legal actions are stored (others are
     returned as 0), so that an entry of chess takes hundreds of bytes, not tens of thousands. The cache is cleared when
-    the weights of ``inner`` change. It is thread-safe and can be shared by searches.
+    the weights of ``inner`` change. It is thread-safe and can be shared by searches. For searches and self-play, the
+    cache of the compiled core is faster: ``SearchConfig.cache``.
     """
 
     def __init__(self, inner: Any, capacity: int = 100_000) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ramify.engine.batch import Batch, Evaluation, Evaluator
+from ramify.engine.cache import version_of as version_of  # evaluators that wrap others need it with the rest of this
 
 NETWORK_C_PUCT = 1.4  # suits networks: docs/decisions/0031-exploration-by-evaluator.md
 
@@ -74,12 +75,6 @@ def submit(evaluator: Evaluator, batch: Batch) -> Pending:
         pending: Pending = evaluator.submit(batch)
         return pending
     return Ready(evaluator.evaluate(batch))
-
-
-def version_of(evaluator: object) -> Hashable:
-    """A value that changes with the evaluator's weights; None if it has none."""
-    version: Hashable = getattr(evaluator, "version", None)
-    return version
 
 
 def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:

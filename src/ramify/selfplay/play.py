@@ -11,6 +11,7 @@ from ramify import _core
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import checked_seed
 from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline
@@ -80,6 +81,8 @@ class SelfPlay:
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
         latent = latent_source(game, evaluator, self.play, fixed_batches) if hasattr(evaluator, "recurrent") else None
+        cached = self.search.cache and not self._native and latent is None
+        self.cache = EvaluationCache(self.evaluator, self.search.cache) if cached else None  # type: ignore[arg-type]
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
@@ -92,6 +95,7 @@ class SelfPlay:
             threads,
             SHARES,
             None if latent is None else latent.core(),
+            None if self.cache is None else self.cache.core,
         )
         self._alone = _core.Exclusive(BUSY)
         self._stopping = False
@@ -103,7 +107,8 @@ class SelfPlay:
         if latent is not None:
             self._source = latent
         else:
-            self._source = RulesSource(game, None if self._native else self.evaluator, fixed_batches)  # type: ignore[arg-type]
+            asked = None if self._native else self.evaluator
+            self._source = RulesSource(game, asked, fixed_batches, self.cache)  # type: ignore[arg-type]
         self._pipeline = Pipeline(self._source, SHARES)
         self.started = time.perf_counter()
 
@@ -124,7 +129,10 @@ class SelfPlay:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Counts of games, moves, evaluations, simulations, draws, resigned and active games, and bytes of graphs."""
+        """Counts of games, moves, evaluations, simulations, draws, resigned and active games, and bytes of graphs.
+
+        ``cache_hits`` and ``cache_misses`` count the leaves that were found in the cache, and those that were not.
+        """
         return self._pool.counts
 
     def spent(self) -> dict[str, float]:
@@ -152,7 +160,7 @@ class SelfPlay:
             with self._pipeline:
                 while True:
                     for share in range(SHARES):
-                        self._pipeline.step(share, self._gather)
+                        self._pipeline.refill(share, self._gather)
                     yield self._pool.take_finished()
                     if self._pipeline.idle and self._pool.idle:
                         return

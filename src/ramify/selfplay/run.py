@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ramify.selfplay.records as records
+from ramify.engine.cache import hit_rate
 from ramify.games import Game
 from ramify.selfplay.journal import WAIT_SECONDS, Journal, held, recover_held, writing
 from ramify.selfplay.play import SelfPlay
@@ -69,10 +70,19 @@ def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
         busy=play.busy / max(seconds, 1e-9),
         mean_length=counts["lengths"] / max(counts["games"], 1),
         draws=counts["draws"] / max(counts["games"], 1),
-        cache_hits=getattr(play.evaluator, "hit_rate", None),
+        cache_hits=cache_hits(play),
         shards=shards,
         bytes=size,
     )
+
+
+def cache_hits(play: SelfPlay) -> float | None:
+    """Fraction of leaves found in a cache: that of the search, or of the evaluator; None without one."""
+    if play.cache is None:
+        rate: float | None = getattr(play.evaluator, "hit_rate", None)
+        return rate
+    counts = play.counts
+    return hit_rate(counts["cache_hits"], counts["cache_misses"])
 
 
 def run(
@@ -179,7 +189,7 @@ def header_of(play: SelfPlay) -> dict[str, Any]:
     return {
         "game": play.game.name,
         "params": json.loads(json.dumps(play.game.params, default=str)),  # a Python game may have any
-        "search": play.search.model_dump(),
+        "search": play.search.model_dump(exclude={"cache"}),  # changes nothing in the games
         "play": play.play.model_dump(),
         "seed": play.seed,
     }
