@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ramify.engine.batch import Batch, Evaluation, split
 from ramify.engine.config import c_puct_of
-from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, submit, version_of
+from ramify.evaluators.pending import Later, Pending, Ready, Submitting, backend_of, checked, submit, version_of
 
 Entry = tuple[NDArray[np.float32], NDArray[np.float32]]  # logits of the legal actions of both players; values [2]
 
@@ -51,6 +51,11 @@ class Cached(Submitting):
     def version(self) -> Hashable:
         """The version of the inner evaluator."""
         return version_of(self.inner)
+
+    @property
+    def backend(self) -> str | None:
+        """The ``backend`` of the inner evaluator."""
+        return backend_of(self.inner)
 
     @property
     def c_puct(self) -> float:

@@ -14,6 +14,7 @@ from ramify.evaluators.pending import (
     Pending,
     Submitting,
     as_logits,
+    backend_of,
     checked,
     policies,
     submit,
@@ -39,6 +40,12 @@ class Ensemble(Submitting):
     def version(self) -> Hashable:
         """The versions of the inner evaluators."""
         return tuple(version_of(inner) for inner in self.inners)
+
+    @property
+    def backend(self) -> str | None:
+        """The ``backend`` of the inner evaluators."""
+        names = {name for inner in self.inners for name in (backend_of(inner) or "").split("+") if name}
+        return "+".join(sorted(names)) or None
 
     @property
     def c_puct(self) -> float:

@@ -82,6 +82,12 @@ def version_of(evaluator: object) -> Hashable:
     return version
 
 
+def backend_of(evaluator: object) -> str | None:
+    """The libraries with which an evaluator, or the one inside it, runs its network; None without a network."""
+    backend: str | None = getattr(evaluator, "backend", None)
+    return backend
+
+
 def policies(logits: NDArray[np.float32], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Probabilities of legal actions, 0 elsewhere; nan where logits are not finite."""
     bad: NDArray[np.bool_] = np.any(legal & ~np.isfinite(logits), axis=-1)

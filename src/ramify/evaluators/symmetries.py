@@ -16,6 +16,7 @@ from ramify.evaluators.pending import (
     Pending,
     Submitting,
     as_logits,
+    backend_of,
     checked,
     policies,
     submit,
@@ -58,6 +59,11 @@ class Symmetries(Submitting):
     def version(self) -> Hashable:
         """The version of the inner evaluator."""
         return version_of(self.inner)
+
+    @property
+    def backend(self) -> str | None:
+        """The ``backend`` of the inner evaluator."""
+        return backend_of(self.inner)
 
     @property
     def c_puct(self) -> float:
