@@ -98,25 +98,31 @@ def network_identity(path: Path) -> str:
     return str(network_facts(path)["network_id"])
 
 
-def open_evaluator(game: Game, name: str, *, device: str, cache: int, exact: bool) -> Evaluator:
+def open_evaluator(
+    game: Game, name: str, *, device: str, cache: int, exact: bool, backend: str | None = None
+) -> Evaluator:
     """The evaluator of a network for a player, with one thread per process.
 
-    If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others. Otherwise torch
-    runs batches of any size, which is about four times faster with many parallel games.
+    If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others: with ONNX Runtime,
+    unless another ``backend`` is given. Otherwise the fastest library runs each batch size, several times faster.
     """
     from ramify.evaluators import Cached, Onnx
 
     path, evaluator = network_file(name), None
     fixed: dict[str, Any] = {"buckets": (ROWS,)} if exact and device == "cpu" else {}
     if path.suffix == ".onnx":
+        if backend not in (None, "onnxruntime"):
+            raise ValueError(f"ONNX models are run by onnxruntime: {path} cannot be run by {backend}")
         evaluator = open_onnx(game, path, device=device, **fixed)
     else:
         from ramify.evaluators import Network
 
         module = load_module(game, path)
-        evaluator = (
-            Onnx(module, threads=1, **fixed) if fixed and exports() else Network(module, device, threads=1, **fixed)
-        )
+        if fixed and (backend == "onnxruntime" or (backend is None and exports())):
+            evaluator = Onnx(module, threads=1, **fixed)
+        else:
+            chosen = backend or ("torch" if fixed else "auto")
+            evaluator = Network(module, device, threads=1, backend=chosen, **fixed)
     return Cached(evaluator, cache) if cache else evaluator
 
 

@@ -37,6 +37,13 @@ class NetworkUser(PlayerConfig):
             "Evaluate so that games are bit-for-bit identical however they are batched; False is faster in batches."
         ),
     )
+    backend: Literal["openvino", "torch", "onnxruntime"] | None = Field(
+        None,
+        description=(
+            "Library that runs the network on a CPU; part of the identity only if given. None: onnxruntime with exact, "
+            "otherwise the fastest."
+        ),
+    )
     temperature: float = Field(
         1.0, ge=0, description="Temperature of action selection during the first temperature_moves turns."
     )
@@ -51,6 +58,8 @@ class NetworkUser(PlayerConfig):
         content = self.model_dump(mode="json", exclude=set(self.where))
         if self.network is not None:
             content["network"] = network_identity(network_file(self.network))
+        if self.backend is None:  # it follows from the other settings and the machine
+            del content["backend"]
         return content
 
     @field_validator("network")
@@ -101,7 +110,8 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         if self.network is None:
             return self._native()
         exact = self.exact and self.max_seconds is None
-        return open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=exact)
+        how = {"device": self.device, "cache": self.cache, "backend": self.backend}
+        return open_evaluator(game, self.network, exact=exact, **how)  # type: ignore[arg-type]
 
     def _native(self) -> NativeEvaluator:
         return Uniform() if self.evaluator == "uniform" else Rollout(int(self.evaluator.partition(":")[2] or 1))
@@ -154,7 +164,8 @@ class NetworkPlayerConfig(NetworkUser):
     )
 
     def open(self, game: Game) -> NetworkPlayer:
-        evaluator = open_evaluator(game, self.network, device=self.device, cache=self.cache, exact=self.exact)
+        how = {"device": self.device, "cache": self.cache, "backend": self.backend}
+        evaluator = open_evaluator(game, self.network, exact=self.exact, **how)  # type: ignore[arg-type]
         return NetworkPlayer(game, evaluator, self)
 
 

@@ -172,6 +172,7 @@ def figures_table(progress: Progress, games: int | None = None) -> Table:
         ("positions/s", f"{progress.positions_per_s:,.0f}"),
         ("evaluations/s", f"{progress.evaluations_per_s:,.0f}"),
         ("mean batch size", f"{progress.mean_batch:,.1f}"),
+        *([("network run by", progress.backend.replace("+", " and "))] if progress.backend else []),
         ("evaluator utilization", f"{100 * progress.busy:.0f} %"),
         ("cache hits", "no cache" if progress.cache_hits is None else f"{100 * progress.cache_hits:.1f} %"),
         ("game length", f"{progress.mean_length:.1f} moves"),

@@ -412,6 +412,8 @@ class Searcher:
             "interrupted": budget.interrupted,
             "stopped": budget.stopped,
         }
+        if self._source.backend is not None:
+            stats["backend"] = self._source.backend
         line = [played(joint) for joint in search.principal_variation()]
         return SearchResult.from_report(
             search.report([]),

@@ -33,6 +33,11 @@ class Source(Protocol):
     num_actions: int
     name: str
 
+    @property
+    def backend(self) -> str | None:
+        """The libraries that run the network of the evaluator, if it names them."""
+        ...
+
     def new_search(self, state: State, config: SearchConfig) -> _core.Search: ...
     def begin(self, states: Sequence[State]) -> None:
         """Prepare for new searches from these root states."""
@@ -57,6 +62,10 @@ class RulesSource:
         self.name = game.name
         self._arrays: Arrays = {}
         self._rows = 0
+
+    @property
+    def backend(self) -> str | None:
+        return getattr(self.evaluator, "backend", None)
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search:
         settings = config.model_dump()
@@ -88,6 +97,8 @@ class RulesSource:
 
 class LatentSource:
     """Rows are (latent state, action) pairs, evaluated by the model; latent states are stored here by slot."""
+
+    backend = None
 
     def __init__(self, model: LatentModel) -> None:
         if model.acting not in ("alternating", "single", "both"):

@@ -41,6 +41,7 @@ class Progress:
     cache_hits: float | None
     shards: int
     bytes: int
+    backend: str | None = None  # libraries that run the network
 
     @property
     def positions_per_s(self) -> float:
@@ -72,6 +73,7 @@ def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
         cache_hits=getattr(play.evaluator, "hit_rate", None),
         shards=shards,
         bytes=size,
+        backend=getattr(play.evaluator, "backend", None),
     )
 
 
