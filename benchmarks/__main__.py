@@ -36,6 +36,7 @@ def names() -> list[str]:
 def machine() -> dict[str, Any]:
     """What the numbers depend on."""
     from ramify import __version__, _core
+    from ramify.evaluators.speeds import cpu_model
 
     return {
         "cpu": cpu_model(),
@@ -44,16 +45,6 @@ def machine() -> dict[str, Any]:
         "compiler": _core.build_info()["compiler"],
         "ramify": __version__,
     }
-
-
-def cpu_model() -> str:
-    """The processor's name as the system knows it."""
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def run(name: str) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """How many positions networks evaluate in a second, by batch size.
 
-On a CPU: torch and ONNX Runtime, one thread, CPU time, from observations to an Evaluation. With CUDA also eager, as
-graphs, compiled and both, by the wall, once with every copy (two batches under way) and once the network alone.
+On a CPU: every library that is installed, one thread, CPU time, from observations to an Evaluation. With CUDA also
+eager, as graphs, compiled and both, by the wall, once with every copy (two batches under way) and once the network
+alone.
 
 Run: ``python -m benchmarks --only network_evaluator``
 """
@@ -116,13 +117,13 @@ def rows() -> list[dict[str, Any]]:
         return []
     import torch
 
+    from ramify.evaluators.backends import installed
+
     table = []
     for name, params, size in CPU_CASES:
         game = rf.make(name, **params)
         module = rf.networks.make(game, size)
-        evaluators = {"torch": rf.evaluators.Network(module, "cpu", threads=1)}
-        if all(find_spec(package) for package in ("onnxruntime", "onnx", "onnxscript")):
-            evaluators["ONNX"] = rf.evaluators.Onnx(module, threads=1)
+        evaluators = {name: rf.evaluators.Network(module, "cpu", backend=name) for name in installed()}
         table += cpu_rows(evaluators, label_of(game, size), game, CPU_BATCHES)
     if torch.cuda.is_available():
         for name, params, size in CUDA_CASES:

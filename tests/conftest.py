@@ -1,10 +1,20 @@
-"""What tests of commands share."""
+"""What all tests share, and tests of commands."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+# Tests compare results bit for bit, and this one needs no measurements. Child processes inherit it.
+os.environ["RAMIFY_BACKEND"] = "torch"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured speeds of the user are neither used nor changed."""
+    monkeypatch.setenv("RAMIFY_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 @pytest.fixture

@@ -138,6 +138,27 @@ def test_doctor_looks_for_packages_by_the_names_of_the_extras() -> None:
         assert package in required
 
 
+def test_doctor_shows_measured_speeds_and_measures_again(run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from ramify.evaluators import renewal
+    from ramify.evaluators.speeds import speed_table
+
+    monkeypatch.setenv("RAMIFY_CACHE", str(tmp_path / "speeds"))
+    assert json.loads(run("doctor", "--json")[1])["speeds"]["networks"] == {}
+    monkeypatch.setattr(renewal, "USUAL", {"game": "hex", "params": {"size": 3}, "config": "1x4"})
+    code, out, err = run("doctor", "--renew")
+    assert (code, err) == (0, "measured hex 3x3x3 1x4\n")
+    assert "hex 3x3x3 1x4" in out
+    ((name, entry),) = speed_table().networks.items()
+    assert set(entry["sizes"]) == {1, 8, 64}
+    speed_table().add(name, None, 5, {"torch": 1.0})
+    speed_table().add("a network nobody can make", None, 1, {"torch": 1.0})
+    report = json.loads(run("doctor", "--json", "--renew")[1])["speeds"]
+    assert report["file"] == str(tmp_path / "speeds" / "cpu-speeds.json")
+    assert set(report["networks"]) == {name}
+    assert report["networks"][name]["8"]["torch"] > 1
+
+
 def test_doctor_says_what_to_install(run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "version_of", lambda _: None)
     code, out, _ = run("doctor")

@@ -41,6 +41,8 @@ HOMES = {
     "torch": (
         "ramify.networks",
         "ramify.evaluators.network",
+        "ramify.evaluators.backends",
+        "ramify.evaluators.cpu",
         "ramify.evaluators.cuda",
         "ramify.evaluators.torch_threads",
         "ramify.training",
@@ -49,7 +51,7 @@ HOMES = {
     "alembic": ("ramify.store",),
 }
 # Optional or slow to load: imported where they are used, never when a module loads.
-LAZY = frozenset({"chess", "pyspiel", "open_spiel", "onnxruntime", "onnx"})
+LAZY = frozenset({"chess", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})
 
 
 @dataclass(frozen=True)

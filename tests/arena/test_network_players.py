@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import ramify as rf
 from ramify.arena import read_player
-from ramify.arena.search_player import NetworkPlayerConfig
+from ramify.arena.search_player import NetworkPlayer, NetworkPlayerConfig
 from tests.arena.helpers import turns_of
 
 
@@ -31,6 +32,37 @@ def test_content_is_the_network_and_not_its_file(files: tuple[Path, Path], tmp_p
     assert read_player(f"network:network={files[0]}").identity != a.identity
     shutil.copy(files[1], other)
     assert b.identity == c.identity
+
+
+def test_a_backend_counts_only_if_it_is_given(files: tuple[Path, Path]) -> None:
+    for kind in ("search", "network"):
+        usual, pinned = (read_player(f"{kind}:network={files[0]}{more}") for more in ("", ",backend=torch"))
+        assert "backend" not in usual.content()
+        assert pinned.content() == {**usual.content(), "backend": "torch"}
+        assert usual.identity != pinned.identity
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("backend", ["openvino", "torch", "onnxruntime"])
+def test_players_use_the_backend_that_is_given(files: tuple[Path, Path], backend: str, exact: bool) -> None:
+    if not all(find_spec(package) for package in (backend, "onnxscript")):
+        pytest.skip(f"{backend} is not installed")
+    game = rf.make("hex", size=4)
+    player = read_player(f"network:network={files[0]},backend={backend},exact={exact}").open(game)
+    assert isinstance(player, NetworkPlayer)
+    turns = turns_of(game, 10)
+    chosen = player.choose(turns)
+    assert player.evaluator.backend == backend
+    if exact:  # the same in any batch
+        assert chosen == [player.choose([turn])[0] for turn in turns]
+
+
+def test_an_onnx_model_is_run_by_onnx_runtime(files: tuple[Path, Path], tmp_path: Path) -> None:
+    for package in ("onnxruntime", "onnx", "onnxscript"):
+        pytest.importorskip(package)
+    model = rf.networks.export_onnx(tmp_path / "net.onnx", rf.networks.load(files[0]))
+    with pytest.raises(ValueError, match="cannot be run by openvino"):
+        read_player(f"network:network={model},backend=openvino").open(rf.make("hex", size=4))
 
 
 def test_wrong_networks_are_refused(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import ramify as rf
 from ramify.arena.network_files import network_file
 from ramify.selfplay import PlayConfig, SelfPlay, decode, read_folder
+from ramify.selfplay import run as run_games
 
 pytest.importorskip("torch")
 
@@ -74,6 +75,14 @@ def test_the_command_caches_in_the_core(run) -> None:
     code, _, err = run(*words, "--cache", "1000")
     assert code == 2
     assert "--cache needs --network" in err
+
+
+def test_progress_names_the_library_that_runs_the_network(tmp_path: Path) -> None:
+    game = rf.make("tictactoe")
+    network = rf.evaluators.Network(rf.networks.make(game, "1x8"), "cpu", backend="torch")
+    for evaluator, expected in ((rf.evaluators.Cached(network), "torch"), (rf.evaluators.Rollout(), None)):
+        play = SelfPlay(game, evaluator, rf.SearchConfig(simulations=4), games=2, parallel_games=2)
+        assert run_games(play, tmp_path / str(expected)).backend == expected
 
 
 def test_the_command_takes_shipped_networks_and_sizes(run) -> None:

@@ -30,6 +30,8 @@ def test_presets_are_whole(name):
         ({"targets.policy": "average"}, 'needs search.selection="regret"'),
         ({"seed.x": 3}, "training setting seed is 0: it has no setting 'x' within"),
         ({"loop": {"exact": True, "overlap": True}}, "loop.exact needs loop.overlap=false"),
+        ({"loop": {"exact": True, "evaluator": "torch"}}, "loop.exact needs loop.evaluator=onnx"),
+        ({"loop": {"exact": True, "evaluator": "openvino"}}, "loop.exact needs loop.evaluator=onnx"),
     ],
 )
 def test_wrong_settings_are_named(changes, message):

@@ -41,6 +41,13 @@ class NetworkUser(PlayerConfig):
             "Evaluate so that games are bit-for-bit identical however they are batched; False is faster in batches."
         ),
     )
+    backend: Literal["openvino", "torch", "onnxruntime"] | None = Field(
+        None,
+        description=(
+            "Library that runs the network on a CPU; part of the identity only if given. None: onnxruntime with exact, "
+            "otherwise the fastest."
+        ),
+    )
     temperature: float = Field(
         1.0, ge=0, description="Temperature of action selection during the first temperature_moves turns."
     )
@@ -55,6 +62,8 @@ class NetworkUser(PlayerConfig):
         content = self.model_dump(mode="json", exclude=set(self.where))
         if self.network is not None:
             content["network"] = network_identity(network_file(self.network))
+        if self.backend is None:  # it follows from the other settings and the machine
+            del content["backend"]
         return content
 
     @field_validator("network")
@@ -110,7 +119,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         if self.network is None:
             return self._native()
         exact = self.exact and self.max_seconds is None
-        return open_evaluator(game, self.network, device=self.device, exact=exact)
+        return open_evaluator(game, self.network, device=self.device, exact=exact, backend=self.backend)
 
     def _native(self) -> NativeEvaluator:
         return named_evaluator(self.evaluator)
@@ -171,7 +180,7 @@ class NetworkPlayerConfig(NetworkUser):
     )
 
     def open(self, game: Game) -> NetworkPlayer:
-        evaluator = open_evaluator(game, self.network, device=self.device, exact=self.exact)
+        evaluator = open_evaluator(game, self.network, device=self.device, exact=self.exact, backend=self.backend)
         return NetworkPlayer(game, Cached(evaluator, self.cache) if self.cache else evaluator, self)
 
 

@@ -210,6 +210,7 @@ def measure_selfplay(
         "busy": min(1.0, (play.spent()["busy"] - spent["busy"]) / elapsed),
         "where": {name: (value - spent[name]) / elapsed for name, value in play.spent().items() if name != "busy"},
         "mean_batch": rows / max(1, passed),
+        "backend": getattr(evaluator, "backend", None),
         "bytes_per_game": after["bytes"] / max(1, after["active"]),
         "seconds": elapsed,
     }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ramify.cli import options
-from ramify.cli.common import print_json
+from ramify.cli.common import fail, print_json
 from ramify.cli.debug import print_traceback
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 # Optional packages: (package as it is installed, extra that brings it, what it is for).
 EXTRAS = (
@@ -16,6 +19,7 @@ EXTRAS = (
     ("open_spiel", "openspiel", "the games openspiel:NAME"),
     ("torch", "torch", "networks and training"),
     ("safetensors", "torch", "network files"),
+    ("openvino", "torch", "networks at full speed on a CPU"),
     ("onnxruntime", "onnx", "networks without torch"),
     ("zstandard", "selfplay", "self-play records"),
     ("pyyaml", "train", "training configs"),
@@ -23,8 +27,21 @@ EXTRAS = (
 )
 
 
-def doctor(json: options.AsJson = False) -> None:
-    """Check the installation: versions, the compiled core, and optional packages."""
+def doctor(
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Measure the speed of networks on this CPU again; takes seconds.")
+    ] = False,
+    json: options.AsJson = False,
+) -> None:
+    """Check the installation: versions, the compiled core, and optional packages.
+
+    The last lines show how many positions per second each library evaluated
+    with the networks used on this machine, on one CPU thread. Every batch size
+    is run by the fastest one. The environment variable RAMIFY_BACKEND names one
+    for all, and RAMIFY_CACHE the folder in which the speeds are kept.
+    """
+    if renew:
+        renew_speeds()
     report = examine()
     print_json(report) if json else print_report(report)
     if not report["healthy"]:
@@ -57,8 +74,28 @@ def examine() -> dict[str, Any]:
         "extras": [
             {"package": name, "version": version_of(name), "extra": extra, "for": use} for name, extra, use in EXTRAS
         ],
+        "speeds": speeds(),
         "healthy": problem is None,
     }
+
+
+def speeds() -> dict[str, Any]:
+    """Measured speeds of networks on this CPU: positions per second by network, batch size and library."""
+    from ramify.evaluators.speeds import speed_table
+
+    table = speed_table()
+    measured = {name: {str(size): rates for size, rates in table.sizes(name).items()} for name in table.networks}
+    return {"file": None if table.file is None else str(table.file), "networks": measured}
+
+
+def renew_speeds() -> None:
+    """Measure the speed of networks on this CPU again."""
+    try:
+        from ramify.evaluators.renewal import measure_again
+    except ImportError as error:
+        fail(f"speeds of networks need torch: {error}")
+    for name in measure_again():
+        typer.echo(f"measured {name}", err=True)
 
 
 def try_core() -> str | None:
@@ -111,3 +148,28 @@ def print_report(report: dict[str, Any]) -> None:
         else:
             hint = f"not installed; needed for {entry['for']}: pip install 'ramify[{entry['extra']}]'"
             line(entry["package"], hint, "[dim]--[/]")
+    if report["speeds"]["networks"]:
+        console.print(speeds_table(report["speeds"]["networks"]))
+
+
+def speeds_table(networks: dict[str, dict[str, dict[str, float]]]) -> Table:
+    """Positions per second by network, batch size and library, with a star for the one that is used."""
+    from rich.table import Column, Table
+
+    from ramify.evaluators.speeds import BACKENDS, fastest
+
+    table = Table(
+        "positions/s on one CPU thread (* used)",
+        Column("batch", justify="right"),
+        *(Column(name, justify="right") for name in BACKENDS),
+        box=None,
+        pad_edge=False,
+    )
+    for network, sizes in networks.items():
+        shown = network.partition(" #")[0]
+        for size, rates in sorted(sizes.items(), key=lambda entry: int(entry[0])):
+            cells = {name: f"{rates[name]:,.0f}" if name in rates else "" for name in BACKENDS}
+            cells[fastest(rates)] += "*"
+            table.add_row(shown, size, *cells.values())
+            shown = ""
+    return table

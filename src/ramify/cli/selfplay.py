@@ -201,6 +201,8 @@ def evaluator_rows(progress: Progress) -> list[tuple[str, str]]:
     rows = []
     if progress.mean_batch:
         rows.append(("mean batch size", f"{progress.mean_batch:,.1f}"))
+        if progress.backend:
+            rows.append(("network run by", progress.backend.replace("+", " and ")))
         rows.append(("evaluator utilization", f"{100 * progress.busy:.0f} %"))
     if progress.cache_hits is not None:
         rows.append(("cache hits", f"{100 * progress.cache_hits:.1f} %"))

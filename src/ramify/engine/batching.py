@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ramify.engine.batch import NativeEvaluator
-
 # A batch is at most this share of the simulations: small searches stay as strong as with a batch of 1.
 LEAST_BATCHES = 96
 LARGEST = 1024  # leaves: larger batches no longer make a GPU faster
@@ -22,13 +20,10 @@ def accelerated(evaluator: object) -> bool:
     return bool(getattr(evaluator, "asynchronous", False)) or accelerated(getattr(evaluator, "inner", None))
 
 
-def backend_of(evaluator: object) -> str:
-    """What computes the evaluations: an evaluator's attribute ``backend``, or its type; "core" for the core itself."""
-    if evaluator is None or isinstance(evaluator, NativeEvaluator):
-        return "core"
-    found = getattr(evaluator, "backend", None) or type(evaluator).__name__
-    inner = getattr(evaluator, "inner", None)
-    return str(found) if inner is None else f"{found}({backend_of(inner)})"
+def backend_of(evaluator: object) -> str | None:
+    """The libraries with which an evaluator, or the one inside it, runs its network; None without a network."""
+    backend: str | None = getattr(evaluator, "backend", None)
+    return backend
 
 
 def num_parameters(evaluator: object) -> int:

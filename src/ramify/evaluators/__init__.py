@@ -33,7 +33,8 @@ __all__ = [
 
 
 if TYPE_CHECKING:
-    from ramify.evaluators.network import Network, RunConfig, network_evaluator, pretrained
+    from ramify.evaluators.network import Network, network_evaluator, pretrained
+    from ramify.evaluators.run_config import RunConfig
 
 _TORCH = ("Network", "RunConfig", "network_evaluator", "pretrained")
 

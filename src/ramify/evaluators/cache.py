@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.engine.batch import Batch, Evaluation, split
+from ramify.engine.batching import backend_of
 from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, submit, version_of
 
@@ -52,6 +53,11 @@ class Cached(Submitting):
     def version(self) -> Hashable:
         """The version of the inner evaluator."""
         return version_of(self.inner)
+
+    @property
+    def backend(self) -> str | None:
+        """The ``backend`` of the inner evaluator."""
+        return backend_of(self.inner)
 
     @property
     def c_puct(self) -> float:

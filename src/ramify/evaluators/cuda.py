@@ -16,8 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ramify.evaluators.network import RunConfig, by_cells, in_order
+from ramify.evaluators.backends import in_order
+from ramify.evaluators.cpu import by_cells
 from ramify.evaluators.outputs import Outputs, check_shapes, joined, padded_size, parts
+from ramify.evaluators.run_config import RunConfig
 
 WARM_UP = 3  # runs before a graph is captured: libraries choose their kernels in them
 RECOMPILATIONS = 256  # batch sizes and shapes of boards
@@ -157,6 +159,8 @@ def compiled(network: nn.Module) -> Forward:
 
 class CudaRunner:
     """Runs a network on one GPU."""
+
+    used = ("torch",)
 
     def __init__(self, live: nn.Module, device: torch.device, settings: RunConfig) -> None:
         assert settings.buckets is not None

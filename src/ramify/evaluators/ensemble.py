@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ramify.engine.batch import Batch, Evaluation, split
+from ramify.engine.batching import backend_of
 from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import (
     Later,
@@ -39,6 +40,12 @@ class Ensemble(Submitting):
     def version(self) -> Hashable:
         """The versions of the inner evaluators."""
         return tuple(version_of(inner) for inner in self.inners)
+
+    @property
+    def backend(self) -> str | None:
+        """The ``backend`` of the inner evaluators."""
+        names = {name for inner in self.inners for name in (backend_of(inner) or "").split("+") if name}
+        return "+".join(sorted(names)) or None
 
     @property
     def c_puct(self) -> float:

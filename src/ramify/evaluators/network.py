@@ -5,71 +5,37 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
-from torch import Tensor, nn
+from torch import nn
 
-from ramify.base.settings import Settings
 from ramify.engine.batch import Batch, Evaluation
-from ramify.evaluators.onnx import Onnx, as_array, check_finite
-from ramify.evaluators.outputs import (
-    Outputs,
-    by_player,
-    check_shapes,
-    checked_buckets,
-    joined,
-    padded,
-    padded_size,
-    parts,
-    shares,
-)
+from ramify.evaluators.cpu import CpuRunner
+from ramify.evaluators.onnx import as_array, check_finite
+from ramify.evaluators.outputs import Outputs, by_player
 from ramify.evaluators.pending import NETWORK_C_PUCT, Later, Pending, Submitting
-from ramify.evaluators.torch_threads import run_calls
+from ramify.evaluators.run_config import RunConfig
 from ramify.networks.blocks import folded
 from ramify.networks.build import network_id
 from ramify.networks.devices import choose_device
-from ramify.networks.modules import GameNetwork, Inference
+from ramify.networks.modules import GameNetwork
 from ramify.networks.pretrained import find
 
 CUDA_BUCKETS = tuple(sorted({1, 2, 4} | {size * 2**k for size in (8, 12) for k in range(10)}))  # 1 to 6144
-
-
-class RunConfig(Settings):
-    """Settings of the evaluator of a torch network; frozen."""
-
-    what = "evaluator"
-
-    threads: int = Field(
-        1, ge=1, description="Number of CPU threads that share a batch, each evaluating part of its rows."
-    )
-    buckets: tuple[int, ...] | None = Field(
-        None,
-        description=(
-            "Batch sizes to run; other batches are padded to the next one. None: any size on a CPU, 1 to 6144 on CUDA."
-        ),
-    )
-    precision: str = Field(
-        "auto", pattern="^(auto|fp32|bf16)$", description="Numeric precision; auto: fp32 on a CPU, bf16 on CUDA."
-    )
-    compile: bool = Field(False, description="Compile the network with torch.compile (CUDA only).")
-    graphs: bool = Field(True, description="Capture a CUDA graph for each batch size.")
-    in_flight: int = Field(2, ge=1, le=16, description="Maximum number of batches of one size in flight on CUDA.")
-
-    @field_validator("buckets", mode="before")
-    @classmethod
-    def _sorted(cls, buckets: Any) -> Any:
-        return checked_buckets(buckets)
 
 
 class Runner(Protocol):
     """Runs one network on one device."""
 
     version: int
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the libraries that have evaluated batches."""
+        ...
 
     def submit(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
         """Start a batch; returns a function that waits for the outputs and returns them."""
@@ -78,50 +44,6 @@ class Runner(Protocol):
     def swap(self, live: nn.Module) -> None:
         """Change to the weights of this network between two batches."""
         ...
-
-
-class CpuRunner:
-    """Float32, in single-threaded calls. New weights are a new network: batches in flight keep the old one."""
-
-    def __init__(self, live: nn.Module, settings: RunConfig) -> None:
-        if settings.precision == "bf16":
-            raise ValueError("precision must be auto or fp32 on a CPU")
-        if settings.compile:
-            raise ValueError("compile=True needs CUDA; on a CPU use rf.evaluators.Onnx instead")
-        self._settings = settings
-        self._live = by_cells(live)
-        self.version = 0
-
-    def submit(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
-        live, buckets, threads = self._live, self._settings.buckets, self._settings.threads
-        split = parts(len(observations), buckets) if buckets else shares(len(observations), threads)
-        calls = [partial(run_rows, live, observations[part], buckets) for part in split]
-        pieces = run_calls(calls, threads)
-        return lambda: joined(pieces)
-
-    def swap(self, live: nn.Module) -> None:
-        self._live = by_cells(live)
-        self.version += 1
-
-
-def by_cells(live: nn.Module) -> Inference:
-    """The module in channels-last memory format, in which convolutions run fastest, on a CPU and on CUDA."""
-    return Inference(live.to(memory_format=torch.channels_last))  # type: ignore[call-overload]
-
-
-def in_order(x: Tensor) -> Tensor:
-    """Planes in channels-last memory format; anything else unchanged."""
-    return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
-
-
-@torch.inference_mode()
-def run_rows(live: Inference, observations: NDArray[np.float32], buckets: tuple[int, ...] | None) -> Outputs:
-    """Outputs of these rows, padded if there are buckets."""
-    rows = len(observations)
-    given = np.ascontiguousarray(padded(observations, padded_size(rows, buckets)), np.float32)
-    logits, values = live(in_order(torch.from_numpy(given if given.flags.writeable else given.copy())))
-    check_shapes(logits.shape, values.shape, len(given))
-    return logits[:rows].float().numpy(), values[:rows].float().numpy()
 
 
 class Network(Submitting):
@@ -149,6 +71,10 @@ class Network(Submitting):
             return CpuRunner(live, self.settings)
         from ramify.evaluators.cuda import CudaRunner
 
+        if self.settings.backend not in ("auto", "torch"):
+            raise ValueError(
+                f"backend={self.settings.backend!r} runs on a CPU; on {self.device} it must be torch or auto"
+            )
         buckets = self.settings.buckets or CUDA_BUCKETS
         return CudaRunner(live, self.device, self.settings.model_copy(update={"buckets": buckets}))
 
@@ -164,8 +90,9 @@ class Network(Submitting):
 
     @property
     def backend(self) -> str:
-        """The library and device that run the network."""
-        return f"torch on {self.device.type}"
+        """The library that evaluates: that of the settings, or with "auto" those of all batches so far."""
+        chosen = self.settings.backend
+        return chosen if chosen != "auto" else "+".join(self.runner.used) or chosen
 
     @property
     def network_id(self) -> str:
@@ -222,16 +149,16 @@ class Network(Submitting):
 
 
 def network_evaluator(
-    module: nn.Module, device: str | torch.device | None = None, threads: int = 1, compile: bool = False
-) -> Network | Onnx:
-    """The recommended evaluator of a network: torch on CUDA, optionally compiled (about a minute of start-up, then a
-    third faster); on a CPU ONNX Runtime if it is installed."""
-    from importlib.util import find_spec
-
+    module: nn.Module,
+    device: str | torch.device | None = None,
+    threads: int = 1,
+    compile: bool = False,
+    backend: str = "auto",
+) -> Network:
+    """The recommended evaluator of a network: on CUDA torch, optionally compiled (about a minute of start-up, then a
+    third faster); on a CPU the library that is the fastest for each batch size."""
     chosen = choose_device(device)
-    if chosen.type == "cpu" and all(find_spec(name) for name in ("onnxruntime", "onnx", "onnxscript")):
-        return Onnx(module, threads=threads)
-    return Network(module, chosen, threads=threads, compile=compile and chosen.type == "cuda")
+    return Network(module, chosen, threads=threads, compile=compile and chosen.type == "cuda", backend=backend)
 
 
 def pretrained(name: str, device: str | None = None, **settings: Any) -> Network:

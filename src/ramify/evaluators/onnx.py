@@ -1,4 +1,4 @@
-"""Networks in ONNX Runtime: recommended on a CPU, and usable without torch."""
+"""Networks in ONNX Runtime: usable without torch, and exact in batches of one size."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class Onnx(Submitting):
 
     needs_legal = False  # batches need no legal masks, so self-play leaves them out
     c_puct = NETWORK_C_PUCT
+    backend = "onnxruntime"
 
     def __init__(
         self,

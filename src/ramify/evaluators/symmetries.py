@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
 from ramify.engine.batch import Batch, Evaluation, PerPlayer, split
+from ramify.engine.batching import backend_of
 from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import (
     Later,
@@ -58,6 +59,11 @@ class Symmetries(Submitting):
     def version(self) -> Hashable:
         """The version of the inner evaluator."""
         return version_of(self.inner)
+
+    @property
+    def backend(self) -> str | None:
+        """The ``backend`` of the inner evaluator."""
+        return backend_of(self.inner)
 
     @property
     def c_puct(self) -> float:

@@ -37,6 +37,9 @@ def single_threaded() -> None:
 _threads = CallThreads("ramify-network", single_threaded)
 
 
-def run_calls(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
-    """The results of these torch calls, in order: each single-threaded, with at most ``threads`` at once."""
-    return _threads.run(calls, threads, here=torch.get_num_threads() == 1)
+def run_calls(calls: Sequence[Callable[[], T]], threads: int, *, here: bool = False) -> list[T]:
+    """The results of these torch calls, in order: each single-threaded, with at most ``threads`` at once.
+
+    ``here``: they may also run in this thread, because none of them uses torch.
+    """
+    return _threads.run(calls, threads, here=here or torch.get_num_threads() == 1)

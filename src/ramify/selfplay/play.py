@@ -82,7 +82,7 @@ class SelfPlay:
         self._native = rollouts >= 0
         latent = latent_source(game, evaluator, self.play, fixed_batches) if hasattr(evaluator, "recurrent") else None
         cached = self.search.cache and not self._native and latent is None
-        self.cache = EvaluationCache(self.evaluator, self.search.cache) if cached else None  # type: ignore[arg-type]
+        self.cache = EvaluationCache(self.evaluator, self.search.cache) if cached else None
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),

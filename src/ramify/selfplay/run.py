@@ -42,6 +42,7 @@ class Progress:
     cache_hits: float | None
     shards: int
     bytes: int
+    backend: str | None = None  # libraries that run the network
 
     @property
     def positions_per_s(self) -> float:
@@ -73,6 +74,7 @@ def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
         cache_hits=cache_hits(play),
         shards=shards,
         bytes=size,
+        backend=getattr(play.evaluator, "backend", None),
     )
 
 

@@ -351,13 +351,14 @@ def start_network(config: TrainConfig, game: Game) -> GameNetwork:
 
 
 def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.device) -> Any:
-    """The evaluator of self-play. Its batches are large, for which torch is faster even on a CPU."""
+    """The evaluator of self-play."""
     loop = config.loop
     if loop.evaluator == "onnx" or (loop.exact and loop.evaluator == "auto"):
         from ramify.evaluators.onnx import Onnx
 
         return Onnx(module, threads=loop.threads)
-    return Network(module, device, threads=loop.threads, compile=loop.compile and device.type == "cuda")
+    compiled = loop.compile and device.type == "cuda"
+    return Network(module, device, threads=loop.threads, compile=compiled, backend=loop.evaluator)
 
 
 def rollout_search(config: TrainConfig) -> SearchConfig:
