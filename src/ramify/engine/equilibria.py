@@ -1,23 +1,58 @@
-"""Nash equilibria of matrix games: ``solve``, ``nash_conv`` and ``values``; available as ``rf.equilibria``.
+"""Nash equilibria, available as ``rf.equilibria``: of matrix games, and of whole games that are small enough.
+
+``solve``, ``nash_conv`` and ``values`` take payoffs. ``solve_game``, ``nash_conv``, ``best_response``,
+``strategy_value`` and ``mccfr`` take a state, and compute on everything that can follow it (``game_graph.py``).
 
 >>> import ramify as rf
 >>> found = rf.equilibria.solve([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])  # rock, paper, scissors
 >>> found.x.round(3).tolist(), found.unique
 ([0.333, 0.333, 0.333], True)
 
-docs/methods/equilibria.md describes the algorithms.
+docs/methods/equilibria.md describes the algorithms for matrices, docs/methods/game-graphs.md those for games.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ramify._core import InvalidInput, matrix_rounding, matrix_tie, solve_matrix, zero_sum_values
 from ramify._core import nash_conv as _nash_conv
+from ramify.engine.game_graph import (
+    BestResponse,
+    GameGraph,
+    GameSolution,
+    MccfrResult,
+    Objective,
+    Strategy,
+    TabularStrategy,
+    best_response,
+    game_nash_conv,
+    mccfr,
+    solve_game,
+    strategy_value,
+)
+from ramify.games import State
+
+__all__ = [
+    "BestResponse",
+    "Equilibrium",
+    "GameGraph",
+    "GameSolution",
+    "MccfrResult",
+    "Strategy",
+    "TabularStrategy",
+    "best_response",
+    "mccfr",
+    "nash_conv",
+    "solve",
+    "solve_game",
+    "strategy_value",
+    "values",
+]
 
 Choose = Literal["centroid", "entropy", "any"]
 Floats = NDArray[np.float64]
@@ -98,13 +133,26 @@ def solve(
     return Equilibrium(x, y, value, gap, constant_sum, unique, not constant, kept, extreme, pairs)
 
 
-def nash_conv(payoffs: ArrayLike, x: ArrayLike, y: ArrayLike) -> float:
+@overload
+def nash_conv(game: ArrayLike, x: ArrayLike, y: ArrayLike) -> float: ...
+@overload
+def nash_conv(game: State | GameGraph, x: Strategy, *, objective: Objective = ..., max_positions: int = ...) -> float: ...
+def nash_conv(game: Any, x: Any, y: Any = None, **settings: Any) -> float:
     """NashConv: the sum over players of the gain from changing to a best reply; 0 exactly in an equilibrium.
+
+    Of strategies ``x`` and ``y`` in a matrix of payoffs, or of one ``strategy`` of both players in a whole game from a
+    state on; that strategy, and ``objective``, are given as to ``best_response``.
 
     >>> nash_conv([[1, -1], [-1, 1]], [1, 0], [0.5, 0.5])  # the second player would win 1 instead of 0
     1.0
+    >>> import ramify as rf
+    >>> state = rf.make("matrix", payoffs=[[1, -1], [-1, 1]]).initial_state()
+    >>> nash_conv(state, lambda state: ([1, 0], [0.5, 0.5]))
+    1.0
     """
-    tables, _ = _tables(payoffs, unknown=False)
+    if y is None:
+        return game_nash_conv(game, x, **settings)
+    tables, _ = _tables(game, unknown=False)
     return _nash_conv(tables, _strategy(x, tables.shape[1], "x"), _strategy(y, tables.shape[2], "y"))
 
 

@@ -17,6 +17,7 @@ from ramify.engine.batch import Evaluator, LatentModel, NativeEvaluator
 from ramify.engine.config import SearchConfig
 from ramify.engine.result import Report, SearchResult, played
 from ramify.engine.source import LatentSource, RulesSource, Source
+from ramify.engine.states import check_state, future_key
 from ramify.engine.trace import log_run, trace_simulations, wants_trace
 from ramify.games import Game, IllegalAction, State
 from ramify.games.notation import action_numbers
@@ -81,12 +82,6 @@ def make_source(game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator
     return RulesSource(game, evaluator)
 
 
-def check_state(state: object) -> None:
-    """Raise a TypeError unless ``state`` is a state."""
-    if not hasattr(type(state), "legal_actions"):
-        raise TypeError(f"state must be a state of a game, not {type(state).__name__}")
-
-
 def decided(report: Report, left: int) -> bool:
     """Whether no sequence of ``left`` more visits can change any player's most visited outcome."""
     if not report["ready"]:
@@ -96,11 +91,6 @@ def decided(report: Report, left: int) -> bool:
         if len(counts) > 1 and counts[-1] - counts[-2] <= left:
             return False
     return True
-
-
-def future_key(state: State) -> int:
-    """A key that is equal for positions with equal futures, including repetition where the game counts it."""
-    return int(getattr(state, "history_key", state.key))
 
 
 def run_seed(seed: int, run: int) -> int:
