@@ -3,9 +3,10 @@
     python -m tools.pyrat_oracle --positions 60
     python -m tools.pyrat_oracle --results oracle.jsonl     # continues where an earlier call was stopped
 
-The positions are those of ``ramify.pyrat.oracle_positions``, rewarded by the difference of cheese; values are uniform, so
-that the rules of search are compared and not an evaluator. NashConv is that of the strategy a search would play (average
-strategies, and visits for PUCT) in the exact payoff matrix of the position.
+The positions are those of ``ramify.pyrat.oracle_positions``, rewarded by the difference of cheese; values are uniform,
+so that the rules of search are compared and not an evaluator. NashConv is that of the strategy a search would play in
+the exact payoff matrix of the position: average strategies, visits for PUCT, and with the solver, which stops as soon
+as the value is proven, the equilibrium of the payoffs found.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,11 +38,17 @@ def searches() -> Iterator[tuple[str, dict[str, Any]]]:
                 yield label, {"selection": selection, "graph": graph, "solver": solver}
 
 
+def method_of(settings: dict[str, Any]) -> Literal["visits", "average", "nash"]:
+    """The policy that a search with these settings is asked for."""
+    if settings["solver"]:
+        return "nash"
+    return "visits" if settings["selection"] == "puct" else "average"
+
+
 def measure(position: OraclePosition, settings: dict[str, Any], simulations: int) -> dict[str, float]:
     """Errors of one search of one position."""
     result = rf.search(position.state, simulations=simulations, **settings)
-    method: Any = "visits" if settings["selection"] == "puct" else "average"
-    return {"value": position.value_error(result), "nash_conv": position.nash_conv(result, method)}
+    return {"value": position.value_error(result), "nash_conv": position.nash_conv(result, method_of(settings))}
 
 
 def read(file: Path | None) -> dict[tuple[int, int, str, int], dict[str, float]]:
@@ -100,7 +107,9 @@ def main() -> None:
     started = time.perf_counter()
     found = run(given.positions, given.seed, given.simulations, given.results)
     print(table(found, given.simulations))
-    print(f"{given.positions} positions, seed {given.seed}, {time.perf_counter() - started:.0f} s; ± is a standard error")
+    print(
+        f"{given.positions} positions, seed {given.seed}, {time.perf_counter() - started:.0f} s; ± is a standard error"
+    )
 
 
 if __name__ == "__main__":

@@ -202,7 +202,7 @@ def test_an_agent_that_searches_in_every_position() -> None:
     def agent(simulations: int) -> Any:
         def policy(state: rf.State) -> Any:
             result = rf.search(state, simulations=simulations, selection="regret", graph=True, solver=True)
-            return result.policy(0, "average"), result.policy(1, "average")
+            return result.policy(0, "nash"), result.policy(1, "nash")
 
         return policy
 
@@ -272,21 +272,30 @@ print(json.dumps(found))
 """
 
 
-def test_nash_conv_of_uniform_play_is_that_of_open_spiel() -> None:
+def open_spiel(*names: str) -> dict[str, float]:
+    """NashConv of uniform play, by OpenSpiel, in a process of its own."""
     pytest.importorskip("pyspiel")
-    goofspiel = "goofspiel(num_cards=3,imp_info=False,points_order=descending,returns_type=point_difference)"
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN_SPIEL, "tic_tac_toe", goofspiel, "matrix_rps"], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", OPEN_SPIEL, *names], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"OpenSpiel's algorithms cannot be loaded: {done.stderr.splitlines()[-1]}")
-    theirs = json.loads(done.stdout)
-    assert abs(nash_conv(rf.make("tictactoe").initial_state(), uniform) - theirs["tic_tac_toe"]) < 1e-9
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def test_nash_conv_of_uniform_play_is_that_of_open_spiel() -> None:
+    goofspiel = "goofspiel(num_cards=3,imp_info=False,points_order=descending,returns_type=point_difference)"
+    theirs = open_spiel(goofspiel, "matrix_sh")
     state = rf.make("goofspiel", cards=3, returns="difference").initial_state()
     assert abs(nash_conv(state, uniform) - theirs[goofspiel]) < 1e-9
-    assert abs(nash_conv(matrix(ROCK_PAPER_SCISSORS), uniform) - theirs["matrix_rps"]) < 1e-9
-    spiel = rf.make("openspiel:tic_tac_toe").initial_state()
-    assert abs(nash_conv(spiel, uniform) - theirs["tic_tac_toe"]) < 1e-9
+    stag_hunt = rf.make("openspiel:matrix_sh").initial_state()
+    assert abs(nash_conv(stag_hunt, uniform, objective="returns") - theirs["matrix_sh"]) < 1e-9
+
+
+@pytest.mark.slow
+def test_nash_conv_in_tic_tac_toe_is_that_of_open_spiel() -> None:
+    theirs = open_spiel("tic_tac_toe")["tic_tac_toe"]
+    for name in ("tictactoe", "openspiel:tic_tac_toe"):
+        assert abs(nash_conv(rf.make(name).initial_state(), uniform) - theirs) < 1e-9
 
 
 # --- limits ---

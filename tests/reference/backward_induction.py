@@ -1,4 +1,4 @@
-"""Backward induction in plain Python: every matrix by linear programming, nothing shared with the core but the rules."""
+"""Backward induction in plain Python: matrices by linear programming, nothing shared with the core but the rules."""
 
 from __future__ import annotations
 

@@ -148,13 +148,10 @@ def solve_game(
     graph = _graph(game, max_positions, max_seconds)
     halves, probabilities = graph._core.solve(_left(max_seconds, started))
     strategy = TabularStrategy(graph, probabilities)
-    if graph.zero_sum:
-        values = np.stack([halves, -halves], axis=1)
-    else:
-        values = graph._core.evaluate(probabilities)
+    values = np.stack([halves, -halves], axis=1) if graph.zero_sum else graph._core.evaluate(probabilities)
     _, own, other, children, rewards = graph._core.position(0)
     later = np.where((children >= 0)[..., None], values[children], 0.0)
-    payoffs = np.ascontiguousarray(np.moveaxis(rewards + later, -1, 0))
+    payoffs = np.ascontiguousarray(np.moveaxis(rewards.astype(np.float64) + later, -1, 0))
     x, y = strategy.outcomes(graph.state)
     value = values[0] + 0.0  # no negative zeros
     for array in (value, payoffs):
@@ -210,7 +207,7 @@ def strategy_value(
 ) -> Floats:
     """The rewards to come of each player, [2], if both play this strategy (given as to ``best_response``)."""
     graph = _graph(game, max_positions, max_seconds)
-    return graph._core.evaluate(_tabulate(graph, strategy, ()))[0]
+    return np.asarray(graph._core.evaluate(_tabulate(graph, strategy, ()))[0])
 
 
 def mccfr(
@@ -299,8 +296,21 @@ def _tabulate(graph: GameGraph, strategy: Strategy, responders: Sequence[int]) -
     return table
 
 
+def strategy_policy(strategy: Strategy, state: State, player: int) -> Floats:
+    """The strategy's probabilities over actions of a player who acts in this state, checked."""
+    return _policies(strategy, state, (player,))[player]
+
+
 def _ask(strategy: Strategy, state: State, players: Sequence[int]) -> dict[int, Floats]:
     """The strategy's probabilities over outcomes of these players, who act in this state."""
+    found: dict[int, Any] = {}
+    for player, policy in _policies(strategy, state, players).items():
+        actions, index = state.outcomes(player)
+        found[player] = np.bincount(index[index >= 0], weights=policy[index >= 0], minlength=len(actions))
+    return found
+
+
+def _policies(strategy: Strategy, state: State, players: Sequence[int]) -> dict[int, Floats]:
     if not players:
         return {}
     given = _lookup(strategy, state) if isinstance(strategy, Mapping) else strategy(state)
@@ -308,12 +318,7 @@ def _ask(strategy: Strategy, state: State, players: Sequence[int]) -> dict[int, 
     if both and (np.isscalar(given) or given is None or len(given) != 2):
         raise InvalidInput(f"a strategy must give a pair of arrays of probabilities where both players act\n{state}")
     pair = both or (isinstance(given, tuple) and len(given) == 2 and not np.isscalar(given[0]))
-    found = {}
-    for player in players:
-        actions, index = state.outcomes(player)
-        checked = _checked(given[player] if pair else given, state, player, index)
-        found[player] = np.bincount(index[index >= 0], weights=checked[index >= 0], minlength=len(actions))
-    return found
+    return {player: _checked(given[player] if pair else given, state, player) for player in players}
 
 
 def _lookup(strategy: Mapping[int, Policy], state: State) -> Policy:
@@ -323,7 +328,7 @@ def _lookup(strategy: Mapping[int, Policy], state: State) -> Policy:
         raise InvalidInput(f"the strategy has no entry for the key {state.key} of this position\n{state}") from None
 
 
-def _checked(policy: Any, state: State, player: int, index: Ints) -> Floats:
+def _checked(policy: Any, state: State, player: int) -> Floats:
     """Probabilities over actions that sum to 1 exactly."""
     where = f"of player {player} in this position\n{state}"
     try:
@@ -333,7 +338,7 @@ def _checked(policy: Any, state: State, player: int, index: Ints) -> Floats:
     if array.shape != (state.game.num_actions,):
         wanted = state.game.num_actions
         raise InvalidInput(f"a strategy must give {wanted} probabilities, not shape {list(array.shape)}, {where}")
-    if not (array >= 0).all() or not abs(array.sum() - 1) <= _SUM or array[index < 0].any():
+    if not (array >= 0).all() or not abs(array.sum() - 1) <= _SUM or array[~state.legal_mask(player)].any():
         raise InvalidInput(
             f"a strategy must give probabilities of legal actions that sum to 1, not {array.tolist()}, {where}"
         )
