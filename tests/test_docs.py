@@ -13,7 +13,9 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs/python.md").read_text(enc
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("number", "last"), [(0, "[0. 0.]"), (1, "stronger"), (2, "20"), (3, "4"), (4, "True")])
+@pytest.mark.parametrize(
+    ("number", "last"), [(0, "[0. 0.]"), (1, "stronger"), (2, "20"), (3, "4"), (4, "True"), (5, "2")]
+)
 def test_an_example_runs(number: int, last: str, tmp_path: Path) -> None:
     pytest.importorskip("torch" if number == 3 else "sqlalchemy")
     command = [sys.executable, "-c", EXAMPLES[number]]
@@ -23,4 +25,4 @@ def test_an_example_runs(number: int, last: str, tmp_path: Path) -> None:
 
 
 def test_every_example_is_tested() -> None:
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 import ramify as rf
-from ramify.pyrat import OraclePosition, solved_positions
+from ramify.pyrat import OraclePosition, oracle_positions
 
 SIMULATIONS = (2_000, 20_000)
 SELECTIONS = {"puct": "PUCT", "regret": "regret matching", "exp3": "Exp3"}
@@ -63,7 +63,7 @@ def run(count: int, seed: int, budgets: list[int], file: Path | None) -> dict[tu
     """Errors of all positions, by search and simulations."""
     known = read(file)
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
-    for number, position in enumerate(solved_positions(count, seed)):
+    for number, position in enumerate(oracle_positions(count, seed)):
         for name, settings in searches():
             for simulations in budgets:
                 key = (seed, number, name, simulations)

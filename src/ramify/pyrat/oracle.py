@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ramify.base.seeds import derive
 from ramify.engine.equilibria import GameSolution, nash_conv, solve_game
@@ -29,35 +30,39 @@ class OraclePosition:
     state: State
     solution: GameSolution
 
+    @property
+    def payoffs(self) -> NDArray[np.float64]:
+        """Half the difference of the players' payoffs, [n0, n1]: player 0's payoffs in a zero-sum game."""
+        return np.asarray(0.5 * (self.solution.payoffs[0] - self.solution.payoffs[1]))
+
     def value_error(self, result: SearchResult) -> float:
-        """Distance of a search's value from the exact one: of player 0, in a zero-sum game."""
-        return abs(float(result.value[0]) - float(self.solution.value[0]))
+        """Distance of a search's value from the exact one: half the difference of the players' values."""
+        return 0.5 * abs(float(result.value[0]) - float(result.value[1]) - self.solution.difference)
 
     def nash_conv(self, result: SearchResult, method: Literal["visits", "average", "nash"]) -> float:
         """NashConv of a search's policies in the exact payoff matrix of the position."""
         own, other = (result.policy(player, method)[actions] for player, actions in enumerate(self.solution.actions))
-        payoffs = 0.5 * (self.solution.payoffs[0] - self.solution.payoffs[1])
-        return nash_conv(payoffs, own / own.sum(), other / other.sum())
+        return nash_conv(self.payoffs, own / own.sum(), other / other.sum())
 
 
-def oracle_positions(count: int = 500, seed: int = 0, reward: Reward = "difference") -> Iterator[State]:
-    """Random positions on boards of 3 x 3 to 5 x 5 with walls and mud, up to 6 cheese and 6 to 12 turns left.
+def oracle_positions(count: int = 500, seed: int = 0, reward: Reward = "difference") -> Iterator[OraclePosition]:
+    """Random positions on boards of 3 x 3 to 5 x 5 with walls and mud, up to 6 cheese and 6 to 12 turns left, solved.
 
-    The same seed gives the same positions; more of them begin with the same ones.
+    Positions in which no choice matters are left out. The same seed gives the same positions, and more of them begin
+    with the same ones.
     """
     for number in range(count):
-        yield next(state for state in _tries(derive(seed, "oracle", number), reward) if state is not None)
+        yield next(_tries(derive(seed, "oracle", number), reward))
 
 
-def solved_positions(count: int = 500, seed: int = 0, reward: Reward = "difference") -> Iterator[OraclePosition]:
-    """The same positions with their exact solutions."""
-    for state in oracle_positions(count, seed, reward):
-        yield OraclePosition(state, solve_game(state))
-
-
-def _tries(seed: int, reward: Reward) -> Iterator[State | None]:
+def _tries(seed: int, reward: Reward) -> Iterator[OraclePosition]:
     for number in itertools.count():
-        yield _position(np.random.default_rng(derive(seed, number)), reward)
+        state = _position(np.random.default_rng(derive(seed, number)), reward)
+        if state is None:
+            continue
+        position = OraclePosition(state, solve_game(state))
+        if np.ptp(position.payoffs) > 0:
+            yield position
 
 
 def _position(rng: np.random.Generator, reward: Reward) -> State | None:
