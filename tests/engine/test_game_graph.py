@@ -328,6 +328,15 @@ def test_what_cannot_be_solved_is_said() -> None:
         solve_game(rf.make("openspiel:pig", players=2).initial_state(seed=0))
 
 
+def test_payoffs_and_states_are_told_apart() -> None:
+    with pytest.raises(TypeError, match="one strategy of both players"):
+        nash_conv(matrix(ROCK_PAPER_SCISSORS), uniform, uniform)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="payoffs, x and y, or a state and a strategy"):
+        nash_conv(ROCK_PAPER_SCISSORS, uniform)  # type: ignore[call-overload]
+    with pytest.raises(rf.InvalidInput, match="objective must be"):
+        nash_conv(matrix(ROCK_PAPER_SCISSORS), uniform, objective="own")  # type: ignore[call-overload]
+
+
 def test_strategies_know_their_positions_only() -> None:
     solution = solve_game(matrix(ROCK_PAPER_SCISSORS))
     with pytest.raises(rf.InvalidInput, match="does not follow"):

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ramify._core import InvalidInput, matrix_rounding, matrix_tie, solve_matrix, zero_sum_values
 from ramify._core import nash_conv as _nash_conv
 from ramify.engine.game_graph import (
+    MAX_POSITIONS,
     BestResponse,
     GameGraph,
     GameSolution,
@@ -134,16 +135,22 @@ def solve(
 
 
 @overload
-def nash_conv(game: ArrayLike, x: ArrayLike, y: ArrayLike) -> float: ...
+def nash_conv(payoffs: ArrayLike, x: ArrayLike, y: ArrayLike) -> float: ...
 @overload
 def nash_conv(
-    game: State | GameGraph, x: Strategy, *, objective: Objective = ..., max_positions: int = ...
+    game: State | GameGraph,
+    strategy: Strategy,
+    /,
+    *,
+    objective: Objective = "difference",
+    max_positions: int = MAX_POSITIONS,
+    max_seconds: float | None = None,
 ) -> float: ...
-def nash_conv(game: Any, x: Any, y: Any = None, **settings: Any) -> float:
+def nash_conv(payoffs: Any, x: Any, y: Any = None, **settings: Any) -> float:
     """NashConv: the sum over players of the gain from changing to a best reply; 0 exactly in an equilibrium.
 
-    Of strategies ``x`` and ``y`` in a matrix of payoffs, or of one ``strategy`` of both players in a whole game from a
-    state on; that strategy, and ``objective``, are given as to ``best_response``.
+    ``nash_conv(payoffs, x, y)`` is that of two strategies in a matrix game. ``nash_conv(state, strategy)`` is that of a
+    strategy of both players in the whole game from a state on; it takes what ``best_response`` takes.
 
     >>> nash_conv([[1, -1], [-1, 1]], [1, 0], [0.5, 0.5])  # the second player would win 1 instead of 0
     1.0
@@ -152,9 +159,13 @@ def nash_conv(game: Any, x: Any, y: Any = None, **settings: Any) -> float:
     >>> nash_conv(state, lambda state: ([1, 0], [0.5, 0.5]))
     1.0
     """
-    if y is None:
-        return game_nash_conv(game, x, **settings)
-    tables, _ = _tables(game, unknown=False)
+    if isinstance(payoffs, GameGraph) or hasattr(type(payoffs), "legal_actions"):
+        if y is not None:
+            raise TypeError("nash_conv(state, strategy) takes one strategy of both players; x and y are for payoffs")
+        return game_nash_conv(payoffs, x, **settings)
+    if y is None or settings:
+        raise TypeError("nash_conv takes payoffs, x and y, or a state and a strategy with its settings")
+    tables, _ = _tables(payoffs, unknown=False)
     return _nash_conv(tables, _strategy(x, tables.shape[1], "x"), _strategy(y, tables.shape[2], "y"))
 
 
