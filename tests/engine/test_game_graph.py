@@ -236,6 +236,7 @@ def test_mccfr_comes_near_the_exact_value(seed: int) -> None:
     for state in (
         matrix([[3, -1], [-1, 1]]),
         rf.make("goofspiel", cards=4, returns="difference").initial_state(),
+        rf.make("connect_four").state("d d f g a b f g b c g c b f b c e d a a g f f d f b c e a b"),
         rf.make("pyrat", width=3, height=3, cheese=3, max_turns=6, symmetric=False).initial_state(seed=seed),
     ):
         exact = solve_game(state)
