@@ -8,34 +8,13 @@
 #include "bind/python_rules.hpp"
 #include "bind/register.hpp"
 #include "bind/search.hpp"
+#include "bind/signals.hpp"
 #include "search/alphabeta_search.hpp"
 
 namespace ramify {
 namespace {
 
 using namespace nb::literals;
-
-// Lets Ctrl-C end a search, and everything else that a signal may raise pass.
-class SignalWatcher final : public Watcher {
- public:
-  bool stop() override {
-    const GilAcquire acquire;
-    if (PyErr_CheckSignals() == 0) return false;
-    if (!PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw nb::python_error();
-    PyErr_Clear();
-    return true;
-  }
-  bool forgives() override {
-    try {
-      throw;
-    } catch (nb::python_error& error) {
-      const GilAcquire acquire;
-      return error.matches(PyExc_KeyboardInterrupt);
-    } catch (...) {
-      return false;
-    }
-  }
-};
 
 AlphaBetaSettings to_alphabeta(const nb::dict& d) {
   AlphaBetaSettings s;

@@ -29,4 +29,5 @@ NB_MODULE(_core, m) {
   ramify::bind_alphabeta(m);
   ramify::bind_pool(m);
   ramify::bind_equilibria(m);
+  ramify::bind_game_graph(m);
 }

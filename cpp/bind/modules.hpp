@@ -13,5 +13,6 @@ void bind_search(nanobind::module_& m);
 void bind_alphabeta(nanobind::module_& m);
 void bind_pool(nanobind::module_& m);
 void bind_equilibria(nanobind::module_& m);
+void bind_game_graph(nanobind::module_& m);
 
 }  // namespace ramify

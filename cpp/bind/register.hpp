@@ -9,6 +9,7 @@
 #include "games/any.hpp"
 #include "search/alphabeta.hpp"
 #include "search/any_search.hpp"
+#include "search/game_graph.hpp"
 #include "search/settings.hpp"
 
 namespace ramify {
@@ -18,6 +19,9 @@ std::map<std::string, SearchMaker>& search_registry();
 
 using AlphaBetaRunner = AlphaBetaResult (*)(const AnyState&, const AlphaBetaSettings&, Watcher&);
 std::map<std::string, AlphaBetaRunner>& alphabeta_registry();
+
+using GraphBuilderOf = GameGraph (*)(const AnyState&, const GraphLimits&, Watcher&);
+std::map<std::string, GraphBuilderOf>& graph_registry();
 
 void register_all_games();
 

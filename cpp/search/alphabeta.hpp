@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "games/rules.hpp"
+#include "search/watcher.hpp"
 
 namespace ramify {
 
@@ -33,14 +34,6 @@ struct AlphaBetaResult {
   std::int64_t nodes = 0;
   bool solved = false;       // deeper search would find the same
   bool interrupted = false;
-};
-
-// How the outside may end a search.
-class Watcher {
- public:
-  virtual ~Watcher() = default;
-  virtual bool stop() = 0;         // asked now and then; may throw
-  virtual bool forgives() = 0;     // inside a catch: whether what was thrown means "stop" and nothing worse
 };
 
 // A value and how soon it comes. Values are whole numbers, so that adding a reward and taking it off again is exact and

@@ -30,7 +30,7 @@ from ramify.games import (
 )
 
 if TYPE_CHECKING:
-    from ramify import arena, hex, networks, protocols, selfplay, store, training
+    from ramify import arena, hex, networks, protocols, pyrat, selfplay, store, training
     from ramify.evaluators.network import Network
     from ramify.networks import Pretrained
 
@@ -62,6 +62,7 @@ __all__ = [
     "networks",
     "pretrained",
     "protocols",
+    "pyrat",
     "register",
     "search",
     "selfplay",
@@ -70,7 +71,7 @@ __all__ = [
 ]
 
 # Loaded when first used: some bring torch or a database along.
-_LAZY_PACKAGES = ("arena", "hex", "networks", "protocols", "selfplay", "store", "training")
+_LAZY_PACKAGES = ("arena", "hex", "networks", "protocols", "pyrat", "selfplay", "store", "training")
 
 
 @overload

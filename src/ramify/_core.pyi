@@ -460,3 +460,54 @@ def nash_conv(payoffs: NDArray[numpy.float64], x: NDArray[numpy.float64], y: NDA
 
     `payoffs` has shape [1, n0, n1] (zero-sum) or [2, n0, n1].
     """
+
+class GameGraph:
+    """Every position that can follow one, numbered from it (0) on."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def num_edges(self) -> int: ...
+
+    @property
+    def num_choices(self) -> int: ...
+
+    @property
+    def zero_sum(self) -> bool: ...
+
+    @property
+    def order(self) -> NDArray[numpy.uint32]:
+        """Positions, each after all of its children."""
+
+    def find(self, key: int) -> int:
+        """The position with this key, or -1."""
+
+    def position(self, position: int) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.float32]]:
+        """
+        (first choice, actions of player 0, of player 1, children [n0, n1] with -1 for the end, rewards [n0, n1, 2]).
+        """
+
+    def payoffs(self, values: NDArray[numpy.float64], position: int) -> NDArray[numpy.float64]:
+        """Half differences [n0, n1] in a position, given all values."""
+
+    def solve(self, max_seconds: float) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        (values by position, strategies by choice) of the zero-sum game of half differences.
+        """
+
+    def uniform(self) -> NDArray[numpy.float64]:
+        """Uniform strategies by choice."""
+
+    def evaluate(self, strategies: NDArray[numpy.float64]) -> NDArray[numpy.float64]:
+        """Rewards to come, [positions, 2]."""
+
+    def best_response(self, strategies: NDArray[numpy.float64], player: int, own: bool) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+        """
+        (values by position, strategies with the response by choice); values are own rewards, or half differences.
+        """
+
+    def mccfr(self, iterations: int, seed: int, max_seconds: float) -> NDArray[numpy.float64]:
+        """Average strategies by choice."""
+
+def game_graph(state: Any, max_positions: int, max_seconds: float) -> GameGraph:
+    """The graph of everything that can follow a state; 0: no limit."""

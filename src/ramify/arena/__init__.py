@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from ramify.arena.characteristic import Operation, operating_characteristic
 from ramify.arena.draws import DrawModel, draw_model
+from ramify.arena.exploitability import Exploitability, exploitability
 from ramify.arena.gating import Gate, gate
 from ramify.arena.match_result import MatchResult
 from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Progress, fixtures, match, play
@@ -24,6 +25,7 @@ __all__ = [
     "AlphaBetaPlayerConfig",
     "Choice",
     "DrawModel",
+    "Exploitability",
     "Fixture",
     "Gate",
     "GreedyConfig",
@@ -54,6 +56,7 @@ __all__ = [
     "Turn",
     "count",
     "draw_model",
+    "exploitability",
     "fixtures",
     "gate",
     "gauntlet",

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from ramify import _core
 from ramify.base.settings import Settings
 from ramify.engine.access import OnInterrupt, check_on_interrupt
-from ramify.engine.searcher import check_state
+from ramify.engine.states import check_state
 from ramify.games import IllegalAction, State
 
 

@@ -1,23 +1,59 @@
-"""Nash equilibria of matrix games: ``solve``, ``nash_conv`` and ``values``; available as ``rf.equilibria``.
+"""Nash equilibria, available as ``rf.equilibria``: of matrix games, and of whole games that are small enough.
+
+``solve``, ``nash_conv`` and ``values`` take payoffs. ``solve_game``, ``nash_conv``, ``best_response``,
+``strategy_value`` and ``mccfr`` take a state, and compute on everything that can follow it (``game_graph.py``).
 
 >>> import ramify as rf
 >>> found = rf.equilibria.solve([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])  # rock, paper, scissors
 >>> found.x.round(3).tolist(), found.unique
 ([0.333, 0.333, 0.333], True)
 
-docs/methods/equilibria.md describes the algorithms.
+docs/methods/equilibria.md describes the algorithms for matrices, docs/methods/game-graphs.md those for games.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ramify._core import InvalidInput, matrix_rounding, matrix_tie, solve_matrix, zero_sum_values
 from ramify._core import nash_conv as _nash_conv
+from ramify.engine.game_graph import (
+    MAX_POSITIONS,
+    BestResponse,
+    GameGraph,
+    GameSolution,
+    MccfrResult,
+    Objective,
+    Strategy,
+    TabularStrategy,
+    best_response,
+    game_nash_conv,
+    mccfr,
+    solve_game,
+    strategy_value,
+)
+from ramify.games import State
+
+__all__ = [
+    "BestResponse",
+    "Equilibrium",
+    "GameGraph",
+    "GameSolution",
+    "MccfrResult",
+    "Strategy",
+    "TabularStrategy",
+    "best_response",
+    "mccfr",
+    "nash_conv",
+    "solve",
+    "solve_game",
+    "strategy_value",
+    "values",
+]
 
 Choose = Literal["centroid", "entropy", "any"]
 Floats = NDArray[np.float64]
@@ -98,12 +134,37 @@ def solve(
     return Equilibrium(x, y, value, gap, constant_sum, unique, not constant, kept, extreme, pairs)
 
 
-def nash_conv(payoffs: ArrayLike, x: ArrayLike, y: ArrayLike) -> float:
+@overload
+def nash_conv(payoffs: ArrayLike, x: ArrayLike, y: ArrayLike) -> float: ...
+@overload
+def nash_conv(
+    game: State | GameGraph,
+    strategy: Strategy,
+    /,
+    *,
+    objective: Objective = "difference",
+    max_positions: int = MAX_POSITIONS,
+    max_seconds: float | None = None,
+) -> float: ...
+def nash_conv(payoffs: Any, x: Any, y: Any = None, **settings: Any) -> float:
     """NashConv: the sum over players of the gain from changing to a best reply; 0 exactly in an equilibrium.
+
+    ``nash_conv(payoffs, x, y)`` is that of two strategies in a matrix game. ``nash_conv(state, strategy)`` is that of a
+    strategy of both players in the whole game from a state on; it takes what ``best_response`` takes.
 
     >>> nash_conv([[1, -1], [-1, 1]], [1, 0], [0.5, 0.5])  # the second player would win 1 instead of 0
     1.0
+    >>> import ramify as rf
+    >>> state = rf.make("matrix", payoffs=[[1, -1], [-1, 1]]).initial_state()
+    >>> nash_conv(state, lambda state: ([1, 0], [0.5, 0.5]))
+    1.0
     """
+    if isinstance(payoffs, GameGraph) or hasattr(type(payoffs), "legal_actions"):
+        if y is not None:
+            raise TypeError("nash_conv(state, strategy) takes one strategy of both players; x and y are for payoffs")
+        return game_nash_conv(payoffs, x, **settings)
+    if y is None or settings:
+        raise TypeError("nash_conv takes payoffs, x and y, or a state and a strategy with its settings")
     tables, _ = _tables(payoffs, unknown=False)
     return _nash_conv(tables, _strategy(x, tables.shape[1], "x"), _strategy(y, tables.shape[2], "y"))
 

@@ -23,6 +23,7 @@ from ramify.engine.pipeline import Pipeline, lanes_of
 from ramify.engine.result import Report, SearchResult, played
 from ramify.engine.root_actions import ALL_ACTIONS, PlayerActions, RootActions, representative, root_actions
 from ramify.engine.source import RulesSource, Source
+from ramify.engine.states import check_state, future_key
 from ramify.engine.trace import log_run, trace_simulations, wants_trace
 from ramify.games import Game, IllegalAction, State
 from ramify.games.notation import action_numbers
@@ -93,12 +94,6 @@ def make_source(
     return RulesSource(game, evaluator, cache=cache)
 
 
-def check_state(state: object) -> None:
-    """Raise a TypeError unless ``state`` is a state."""
-    if not hasattr(type(state), "legal_actions"):
-        raise TypeError(f"state must be a state of a game, not {type(state).__name__}")
-
-
 def decided(report: Report, left: int) -> bool:
     """Whether no sequence of ``left`` more visits can change any player's most visited outcome."""
     if not report["ready"]:
@@ -108,11 +103,6 @@ def decided(report: Report, left: int) -> bool:
         if len(counts) > 1 and counts[-1] - counts[-2] <= left:
             return False
     return True
-
-
-def future_key(state: State) -> int:
-    """A key that is equal for positions with equal futures, including repetition where the game counts it."""
-    return int(getattr(state, "history_key", state.key))
 
 
 def run_seed(seed: int, run: int) -> int:

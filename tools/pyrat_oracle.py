@@ -1,0 +1,116 @@
+"""How close searches of PyRat positions come to exact solutions: mean error of the value, and NashConv.
+
+    python -m tools.pyrat_oracle --positions 60
+    python -m tools.pyrat_oracle --results oracle.jsonl     # continues where an earlier call was stopped
+
+The positions are those of ``ramify.pyrat.oracle_positions``, rewarded by the difference of cheese; values are uniform,
+so that the rules of search are compared and not an evaluator. NashConv is that of the strategy a search would play in
+the exact payoff matrix of the position: average strategies, visits for PUCT, and with the solver, which stops as soon
+as the value is proven, the equilibrium of the payoffs found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import ramify as rf
+from ramify.pyrat import OraclePosition, oracle_positions
+
+SIMULATIONS = (2_000, 20_000)
+SELECTIONS = {"puct": "PUCT", "regret": "regret matching", "exp3": "Exp3"}
+
+
+def searches() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The names of the searches compared, and their settings."""
+    for selection, name in SELECTIONS.items():
+        for graph in (False, True):
+            for solver in (False, True):
+                marks = [word for word, on in (("graph", graph), ("solver", solver)) if on]
+                label = f"{name}, {' and '.join(marks)}" if marks else name
+                yield label, {"selection": selection, "graph": graph, "solver": solver}
+
+
+def method_of(settings: dict[str, Any]) -> Literal["visits", "average", "nash"]:
+    """The policy that a search with these settings is asked for."""
+    if settings["solver"]:
+        return "nash"
+    return "visits" if settings["selection"] == "puct" else "average"
+
+
+def measure(position: OraclePosition, settings: dict[str, Any], simulations: int) -> dict[str, float]:
+    """Errors of one search of one position."""
+    result = rf.search(position.state, simulations=simulations, **settings)
+    return {"value": position.value_error(result), "nash_conv": position.nash_conv(result, method_of(settings))}
+
+
+def read(file: Path | None) -> dict[tuple[int, int, str, int], dict[str, float]]:
+    """Results stored by earlier calls, by seed, position, search and simulations."""
+    if file is None or not file.exists():
+        return {}
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return {(row["seed"], row["position"], row["search"], row["simulations"]): row["errors"] for row in rows}
+
+
+def run(count: int, seed: int, budgets: list[int], file: Path | None) -> dict[tuple[str, int], list[dict[str, float]]]:
+    """Errors of all positions, by search and simulations."""
+    known = read(file)
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for number, position in enumerate(oracle_positions(count, seed)):
+        for name, settings in searches():
+            for simulations in budgets:
+                key = (seed, number, name, simulations)
+                if key not in known:
+                    known[key] = measure(position, settings, simulations)
+                    store(file, key, known[key])
+                found.setdefault((name, simulations), []).append(known[key])
+    return found
+
+
+def store(file: Path | None, key: tuple[int, int, str, int], errors: dict[str, float]) -> None:
+    if file is not None:
+        names = ("seed", "position", "search", "simulations")
+        row = {**dict(zip(names, key, strict=True)), "errors": errors}
+        with file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
+
+
+def table(found: dict[tuple[str, int], list[dict[str, float]]], budgets: list[int]) -> str:
+    """Means and their standard errors, as a Markdown table."""
+    head = [f"{kind}, {budget:,}" for budget in budgets for kind in ("value error", "NashConv")]
+    lines = ["| search | " + " | ".join(head) + " |", "|---" * (len(head) + 1) + "|"]
+    for name, _ in searches():
+        cells = []
+        for budget in budgets:
+            for kind in ("value", "nash_conv"):
+                errors = np.array([row[kind] for row in found[name, budget]])
+                spread = errors.std(ddof=1) / math.sqrt(len(errors)) if len(errors) > 1 else math.nan
+                cells.append(f"{errors.mean():.3f} ± {spread:.3f}")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--positions", type=int, default=500)
+    parser.add_argument("--simulations", type=int, nargs="+", default=list(SIMULATIONS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--results", type=Path, help="JSON lines: finished searches are stored and not repeated")
+    given = parser.parse_args()
+    started = time.perf_counter()
+    found = run(given.positions, given.seed, given.simulations, given.results)
+    print(table(found, given.simulations))
+    print(
+        f"{given.positions} positions, seed {given.seed}, {time.perf_counter() - started:.0f} s; ± is a standard error"
+    )
+
+
+if __name__ == "__main__":
+    main()
