@@ -50,7 +50,8 @@ struct Node {
   Acting acting;
   Status status;
   std::uint8_t lock;
-  bool rewarded;  // the edge block has rewards
+  bool rewarded : 1;  // the edge block has rewards
+  bool touched : 1;   // its value has to be recomputed; see Search::touch
 
   // Who chooses among several outcomes here; player 0 if nobody does. Only meaningful unless `joint`.
   int chooser() const { return outcomes[0] > 1 || !acts(acting, 1) ? 0 : 1; }

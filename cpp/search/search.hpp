@@ -220,6 +220,7 @@ class Search final : public AnySearch {
     std::vector<Turn> handed;  // first edges of descents to come, the next one last; see hand_out
     std::vector<std::uint32_t> news;  // edges of the root that it has not heard from yet; see tell_root
     bool saves_news = false;
+    bool defers = false;  // backup is left to back_up_batch
     std::vector<Action> actions;
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
@@ -236,6 +237,9 @@ class Search final : public AnySearch {
   };
 
   int num_actions() const { return dynamics_.num_actions(); }
+  // Whether the backups of a batch may be made together: values then depend on the edges alone, not on the order of
+  // visits, and every node has one path from the root.
+  bool defers() const { return plain_ && !settings_.graph && settings_.normalize != Normalize::kMinMax; }
   bool threaded() const { return settings_.threads > 1; }
 
   void new_root(const Stakes& stakes) {
@@ -299,6 +303,9 @@ class Search final : public AnySearch {
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
+  void touch(const std::vector<Step>& path);
+  void settle();
+  void back_up_batch(int batch);
   void spread_proofs(Worker& worker);
   void tell_root(Worker& worker);
   void revalue(Node& node, const Edges& edges);
@@ -358,6 +365,7 @@ class Search final : public AnySearch {
   std::mutex bounds_mutex_;
   SlotLease slots_;  // of latent states
   int in_flight_ = 0;
+  std::vector<std::vector<Step>> touched_;  // edges to take values over, by depth; see touch
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ThreadPool> pool_;
 };

@@ -131,11 +131,11 @@ def test_a_batch_may_have_answers_of_two_forms() -> None:
 
 def test_a_model_has_its_say_in_the_settings_as_an_evaluator_has() -> None:
     class Careful(HashedModel):
-        c_puct = 2.5
+        c_puct, backend = 2.5, "numpy"
 
     searcher = searcher_of(Careful(9))
     assert searcher.config.c_puct == 2.5
-    assert searcher.run(states()[0]).stats["backend"] == "Careful"
+    assert searcher.run(states()[0]).stats["backend"] == "numpy"
     assert searcher_of(HashedModel(9)).config.c_puct == 1.0
 
 
@@ -211,7 +211,9 @@ def test_latent_states_stay_on_a_gpu() -> None:
         pytest.skip("needs a GPU")
 
     class Cuda(Torch):
-        input_device, asynchronous = "cuda", True
+        def __init__(self) -> None:
+            super().__init__("device")
+            self.input_device, self.asynchronous = "cuda", True
 
         def initial(self, observations: Any) -> LatentOutput:
             assert observations.is_cuda
@@ -227,7 +229,7 @@ def test_latent_states_stay_on_a_gpu() -> None:
             return LatentOutput(*(x if x is None else torch.from_numpy(np.ascontiguousarray(x)).cuda() for x in arrays))
 
     expected = searcher_of(HashedModel(9), batch=2).run_many(states())
-    searcher = searcher_of(Cuda("device"), batch=2)
+    searcher = searcher_of(Cuda(), batch=2)
     for first, second in zip(searcher.run_many(states()), expected, strict=True):
         assert_same_result(first, second)
     assert source_of(searcher).latents.device.type == "cuda"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ramify as rf
-from ramify.engine.source import RulesSource
+from ramify import _core
 from tests.engine.helpers import HashEvaluator, assert_same_result, searcher_of, tictactoe
 from tests.engine.positions import walk
 
@@ -81,32 +81,21 @@ def test_listening_never_changes_a_search(settings: dict[str, Any], caplog: pyte
     assert_same_result(quiet, heard)
 
 
-class Counted:
-    """A search that counts how often it is asked to report."""
-
-    def __init__(self, search: Any) -> None:
-        self.search, self.reports, self.paths = search, 0, 0
-
-    def report(self, path: Any) -> Any:
-        self.reports += 1
-        return self.search.report(path)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "last_path":
-            self.paths += 1
-        return getattr(self.search, name)
-
-
 @pytest.mark.parametrize(("level", "reports"), [(logging.WARNING, 1), (logging.INFO, 1), (logging.DEBUG, 100)])
 def test_nothing_is_computed_that_nobody_hears(level: int, reports: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Counted] = []
-    plain = RulesSource.new_search
+    asked = {"report": 0, "last_path": 0}
+    report, last_path = _core.Search.report, _core.Search.last_path
 
-    def counted(*arguments: Any) -> Any:
-        made.append(Counted(plain(*arguments)))
-        return made[-1]
+    def counted_report(search: Any, path: Any) -> Any:
+        asked["report"] += 1
+        return report(search, path)
 
-    monkeypatch.setattr(RulesSource, "new_search", counted)
+    def counted_path(search: Any) -> Any:
+        asked["last_path"] += 1
+        return last_path.__get__(search)
+
+    monkeypatch.setattr(_core.Search, "report", counted_report)
+    monkeypatch.setattr(_core.Search, "last_path", property(counted_path))
     logger = logging.getLogger("ramify")
     before = logger.level
     try:
@@ -115,7 +104,6 @@ def test_nothing_is_computed_that_nobody_hears(level: int, reports: int, monkeyp
     finally:
         logger.setLevel(before)
     if level == logging.DEBUG:
-        assert made[0].reports > reports
+        assert asked["report"] > reports
     else:
-        assert made[0].reports == reports
-        assert made[0].paths == 0
+        assert asked == {"report": reports, "last_path": 0}

@@ -15,6 +15,9 @@ from tests.engine.positions import GAMES, SIMULTANEOUS, walk
 from tests.engine.walking import walk_searcher
 
 STATS = {
+    "backend",
+    "batch",
+    "in_flight",
     "solved",
     "simulations",
     "evaluations",

@@ -292,7 +292,8 @@ def test_self_play_without_an_evaluator_plays_random_games() -> None:
 
 def test_the_table_has_rows_for_what_there_is(run) -> None:
     words = ["selfplay", "tictactoe", "games", "--games", "2", "--simulations", "4"]
-    for more, rows in (([], ()), (["--evaluator", "uniform", "--cache", "100"], ("batch", "utilization", "cache"))):
+    network = ["--network", "1x8", "--device", "cpu", "--cache", "100"]
+    for more, rows in (([], ()), (network, ("batch", "utilization", "cache"))):
         code, out, _ = run(*words, *more)
         assert code == 0
         assert [name for name in ("batch", "utilization", "cache") if name in out] == list(rows)

@@ -122,10 +122,22 @@ int Search<D>::collect(int batch, int leaves, std::int64_t simulations) {
 template <class D>
 void Search<D>::cancel_collisions() {
   for (auto& worker : workers_) {
-    for (const Collision& collision : worker->collided) cancel_path(collision.path, collision.visits);
+    for (const Collision& collision : worker->collided) {
+      if (!defers()) {
+        cancel_path(collision.path, collision.visits);
+        continue;
+      }
+      for (const Step& step : collision.path) {
+        Node& node = graph_.node(step.node);
+        graph_.edges(node).visits[step.edge] -= collision.visits;
+        node.visits -= collision.visits;
+      }
+      touch(collision.path);
+    }
     worker->collided.clear();
     worker->crowded.clear();
   }
+  settle();
 }
 
 template <class D>
@@ -200,7 +212,8 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
 
 template <class D>
 void Search<D>::absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationView& evaluation, int row) {
-  if (threaded()) {  // the root hears of all of them at once
+  worker.defers = leaves.count > 1 && defers();
+  if (threaded() && !worker.defers) {  // the root hears of all of them at once
     worker.news.reserve(leaves.count);
     worker.saves_news = true;
   }
@@ -229,13 +242,27 @@ void Search<D>::absorb(int batch, const EvaluationView& evaluation, int row) {
         throw;
       }
       tell_root(worker);
-      leaves.clear();
     });
   } catch (...) {
+    back_up_batch(batch);
     cancel();
     throw;
   }
+  back_up_batch(batch);
+  for (auto& worker : workers_)
+    if (static_cast<std::size_t>(batch) < worker->batches.size()) worker->batches[static_cast<std::size_t>(batch)].clear();
   in_flight_ -= absorbed;
+}
+
+// Backs up the leaves of a batch that were absorbed, if that was deferred: every node above them once.
+template <class D>
+void Search<D>::back_up_batch(int batch) {
+  const auto b = static_cast<std::size_t>(batch);
+  for (auto& worker : workers_) {
+    if (!std::exchange(worker->defers, false) || b >= worker->batches.size()) continue;
+    for (std::size_t i = 0; i < worker->batches[b].absorbed; ++i) touch(worker->batches[b].list[i].path);
+  }
+  settle();
 }
 
 template <class D>

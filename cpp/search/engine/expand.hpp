@@ -134,6 +134,7 @@ template <class D>
 void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   ++worker.stats.simulations;
   worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
+  if (worker.defers) return;
   bool news = settings_.solver;  // whether something more is proven of the child
   for (auto step = path.rbegin(); step != path.rend(); ++step) {
     if (worker.saves_news && step + 1 == path.rend()) {
@@ -154,6 +155,38 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     if (news && settings_.graph && is_proven(graph_.proof(node))) worker.solved.push_back(step->node);
   }
   if (!worker.solved.empty()) spread_proofs(worker);
+}
+
+// Notes that something has changed at the end of a path. The nodes of paths that meet are recomputed once, by `settle`.
+template <class D>
+void Search<D>::touch(const std::vector<Step>& path) {
+  if (touched_.size() < path.size()) touched_.resize(path.size());
+  for (std::size_t depth = path.size(); depth-- > 0;) {
+    touched_[depth].push_back(path[depth]);
+    Node& node = graph_.node(path[depth].node);
+    if (node.touched) return;  // and with it all above
+    node.touched = true;
+  }
+}
+
+// Recomputes what was touched, from the deepest edges up. In one thread.
+template <class D>
+void Search<D>::settle() {
+  for (std::size_t depth = touched_.size(); depth-- > 0;) {
+    for (const Step& step : touched_[depth]) {
+      const Edges edges = graph_.edges(graph_.node(step.node));
+      const std::uint32_t child = edges.child[step.edge];
+      if (!(child & kPending) || load(graph_.node(child & ~kPending).status) == Status::kReady)
+        update_edge(graph_, settings_, edges, step.edge);
+    }
+    for (const Step& step : touched_[depth]) {
+      Node& node = graph_.node(step.node);
+      if (!node.touched) continue;
+      node.touched = false;
+      update_value(node, graph_.edges(node));
+    }
+    touched_[depth].clear();
+  }
 }
 
 // The node's value by its present edges, within what is proven.
