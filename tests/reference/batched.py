@@ -4,15 +4,15 @@ It is the search of ``graph_search`` with its two halves apart. ``collect`` desc
 evaluation, ``absorb`` expands them and backs them up. What lies between the two, exactly:
 
 - A descent counts a visit on every edge that it takes, at once. The values of these edges change when it is backed up.
-- An edge is *pending* until its child has a value. Its visits count in exploration, but it does not count in the value of
-  its node. In scores it has the first-play urgency: where one player chooses, that of the moment when it was tried first
-  (with ``normalize``, the present one); where both choose, the present one for an outcome with no other edge.
+- An edge is *pending* until its child has a value. Its visits count in exploration, but it does not count in the value
+  of its node. In scores it has the first-play urgency: where one player chooses, that of the moment when it was tried
+  first (with ``normalize``, the present one); where both choose, the present one for an outcome with no other edge.
 - A descent that ends the game is backed up at once and counts as a simulation, but takes no place in the batch.
 - A descent that arrives at a leaf in flight, of this batch or another one, is a *collision*. The first two with a leaf
-  weigh one visit each, every other as much as all of them before it. These visits stay on the path until the batch
-  is collected. Until then every child on the path with a value is worth less to the players who chose it: by w / N times
-  the range of values, with w the collision's visits and N those of the edge. Afterwards, in the order of the collisions
-  and from the leaf up, the visits are taken back and the values recomputed.
+  weigh one visit each, every other as much as all of them before it. These visits stay on the path until the batch is
+  collected. Until then, every child on the path that has a value is worth less to the players who chose it: by w / N
+  times the range of values, with w the visits of the collision and N those of the edge. Afterwards, in the order of
+  the collisions and from the leaf up, the visits are taken back and the values recomputed.
 - A batch ends when it has its leaves, when it has more collisions than it may have leaves, or after 32
   collisions without a leaf between them.
 - The leaves in flight, of all batches, are at most ``max_in_flight`` times the root's visits, those under way included.
