@@ -12,6 +12,7 @@ import ramify as rf
 from ramify import _core
 from tests.engine.helpers import HashEvaluator, Recorder, assert_same_result, searcher_of
 from tests.engine.positions import play
+from tests.engine.walking import walk_searcher
 from tests.reference import batched
 from tests.reference.config import Config
 
@@ -127,6 +128,29 @@ def test_a_second_run_continues_as_the_reference_does() -> None:
     slow.run(120)
     np.testing.assert_array_equal(second.visits, slow.visits)
     np.testing.assert_allclose(second.value, slow.value, rtol=0, atol=1e-6)
+
+
+class Worthless(HashEvaluator):
+    """Priors as they are, and 0 for the value of every position."""
+
+    def evaluate(self, batch: Any) -> Any:
+        answer = super().evaluate(batch)
+        return rf.Evaluation(answer.logits, np.zeros_like(answer.values))
+
+
+@pytest.mark.parametrize("in_flight", [1, 2])
+def test_losses_by_collisions_are_gone_when_the_batch_is_collected(in_flight: int) -> None:
+    # The only cheese is too far away to be found: whatever is not 0 is a loss that stayed.
+    game = rf.make("pyrat", width=11, height=11, cheese=1, wall_density=0.0, mud_density=0.0)
+    state = game.initial_state(seed=0)
+    searcher = searcher_of(
+        state, Worthless(0), simulations=400, batch=64, in_flight=in_flight, max_in_flight=1.0, c_puct=1.0
+    )
+    result = searcher.run(state)
+    assert result.stats["collisions"] > 20
+    assert result.stats["terminals"] == 0
+    for report in walk_searcher(searcher).nodes.values():
+        assert not report["value"].any()
 
 
 # ---------- what must not matter ----------

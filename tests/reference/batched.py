@@ -12,7 +12,8 @@ evaluation, ``absorb`` expands them and backs them up. What lies between the two
   weigh one visit each, every other as much as all of them before it. These visits stay on the path until the batch is
   collected. Until then, every child on the path that has a value is worth less to the players who chose it: by w / N
   times the range of values, with w the visits of the collision and N those of the edge. Afterwards, in the order of
-  the collisions and from the leaf up, the visits are taken back and the values recomputed.
+  the collisions and from the leaf up, the visits are taken back and the values recomputed. With ``graph``, another
+  parent of such a child that was passed in the meantime keeps the lower value until it is passed again.
 - A batch ends when it has its leaves, when it has more collisions than it may have leaves, or after 32
   collisions without a leaf between them.
 - The leaves in flight, of all batches, are at most ``max_in_flight`` times the root's visits, those under way included.
