@@ -10,5 +10,5 @@ Each module has a class ``Search(state, evaluate, config)`` with
 - ``nodes``: positions that have been evaluated or found terminal, the root included.
 
 ``evaluate(state)`` gives (logits [2, num_actions], values [2]), both float32; in ``muzero`` a latent model
-takes its place.
+takes its place. ``batched`` has ``run(simulations)``, up to that many in all, in place of ``simulate()``.
 """
