@@ -138,13 +138,14 @@ class Worthless(HashEvaluator):
         return rf.Evaluation(answer.logits, np.zeros_like(answer.values))
 
 
+@pytest.mark.parametrize("graph", [False, True])
 @pytest.mark.parametrize("in_flight", [1, 2])
-def test_losses_by_collisions_are_gone_when_the_batch_is_collected(in_flight: int) -> None:
+def test_losses_by_collisions_are_gone_when_the_batch_is_collected(in_flight: int, graph: bool) -> None:
     # The only cheese is too far away to be found: whatever is not 0 is a loss that stayed.
     game = rf.make("pyrat", width=11, height=11, cheese=1, wall_density=0.0, mud_density=0.0)
     state = game.initial_state(seed=0)
     searcher = searcher_of(
-        state, Worthless(0), simulations=400, batch=64, in_flight=in_flight, max_in_flight=1.0, c_puct=1.0
+        state, Worthless(0), simulations=400, batch=64, in_flight=in_flight, max_in_flight=1.0, c_puct=1.0, graph=graph
     )
     result = searcher.run(state)
     assert result.stats["collisions"] > 20

@@ -10,10 +10,10 @@ evaluation, ``absorb`` expands them and backs them up. What lies between the two
 - A descent that ends the game is backed up at once and counts as a simulation, but takes no place in the batch.
 - A descent that arrives at a leaf in flight, of this batch or another one, is a *collision*. The first two with a leaf
   weigh one visit each, every other as much as all of them before it. These visits stay on the path until the batch is
-  collected. Until then, every child on the path that has a value is worth less to the players who chose it: by w / N
-  times the range of values, with w the visits of the collision and N those of the edge. Afterwards, in the order of
-  the collisions and from the leaf up, the visits are taken back and the values recomputed. With ``graph``, another
-  parent of such a child that was passed in the meantime keeps the lower value until it is passed again.
+  collected. Until then, in a tree, every child on the path that has a value is worth less to the players who chose it:
+  by w / N, with w the visits of the collision and N those of the edge. Afterwards, in the order of the collisions and
+  from the leaf up, the visits are taken back and the values recomputed. With ``graph`` or ``minmax`` there is no such
+  loss: another parent, or the bounds, would keep it.
 - A batch ends when it has its leaves, when it has more collisions than it may have leaves, or after 32
   collisions without a leaf between them.
 - The leaves in flight, of all batches, are at most ``max_in_flight`` times the root's visits, those under way included.
@@ -199,17 +199,13 @@ class Search:
         for node, edge in collision.path:
             node.visits += collision.visits - 1  # the descent counted one
             edge.visits += collision.visits - 1
-            if edge.pending:
+            if edge.pending or self.config.graph or self.config.normalize == "minmax":
                 continue
             assert edge.child is not None
             share = f32(collision.visits) / f32(edge.visits)
             for player in node.acting:
-                edge.child.Q[player] = f32(edge.child.Q[player] - self.loss() * share)
+                edge.child.Q[player] = f32(edge.child.Q[player] - share)
             self.take_value(edge)
-
-    def loss(self) -> np.float32:
-        low, high = min(self.low), max(self.high)
-        return f32(high - low) if self.config.normalize == "minmax" and high > low else f32(1)
 
     def take_back(self, collision: Collision) -> None:
         for node, edge in reversed(collision.path):

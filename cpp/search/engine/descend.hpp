@@ -351,7 +351,9 @@ void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
 }
 
 // Makes the way to a leaf in flight less attractive until the batch is collected, so that the next descents look
-// elsewhere: more visits (one of them by this descent), and a loss in as many of them for whoever chose the way.
+// elsewhere: more visits (one of them by this descent), and a loss in as many of them for whoever chose the way. The loss
+// is kept to trees whose values depend on nothing but edges: elsewhere others would read it and keep it (another parent
+// of a shared node, the bounds of min-max, the sums of regret matching).
 template <class D>
 void Search<D>::collide(Worker& worker) {
   constexpr std::uint32_t kMost = 1 << 16;
@@ -372,7 +374,7 @@ void Search<D>::collide(Worker& worker) {
     const Edges edges = graph_.edges(node);
     edges.visits[step.edge] += visits - 1;
     node.visits += visits - 1;
-    if (edges.child[step.edge] & kPending) continue;
+    if (!defers() || edges.child[step.edge] & kPending) continue;
     Node& child = graph_.node(edges.child[step.edge]);
     const float share = static_cast<float>(visits) / static_cast<float>(edges.visits[step.edge]);
     for (int p = 0; p < 2; ++p)
@@ -384,10 +386,7 @@ void Search<D>::collide(Worker& worker) {
 // What a loss costs, on the scale of the values.
 template <class D>
 float Search<D>::loss_scale() const {
-  if (settings_.normalize == Normalize::kRemaining) return dynamics_.remaining(root_cursor_);
-  const float low = std::min(load(bounds_.low[0]), load(bounds_.low[1]));
-  const float high = std::max(load(bounds_.high[0]), load(bounds_.high[1]));
-  return settings_.normalize == Normalize::kMinMax && high > low ? high - low : 1.0f;
+  return settings_.normalize == Normalize::kRemaining ? dynamics_.remaining(root_cursor_) : 1.0f;
 }
 
 }  // namespace ramify
