@@ -31,11 +31,10 @@ class Evaluated:
 class Pipeline:
     """Batches in flight, each in a lane of its own.
 
-    ``refill(lane, gather)`` absorbs the batch of a lane, calls ``gather(lane)`` for the next one and starts evaluating
-    it.
-    Calling it for lane 0, 1, ..., 0, 1, ... keeps all of them in flight, and makes the order in which leaves are
-    gathered and absorbed independent of how long an evaluation takes. With one lane, evaluation is not overlapped: it
-    takes place in the caller's thread, and the batch is absorbed within the call.
+    ``refill(lane, gather)`` absorbs the batch of a lane, calls ``gather(lane)`` for the next one and starts its
+    evaluation. Calling it for lane 0, 1, ..., 0, 1, ... keeps all of them in flight, and makes the order in which
+    leaves are gathered and absorbed independent of how long an evaluation takes. With one lane, evaluation is not
+    overlapped: it takes place in the caller's thread, and the batch is absorbed within the call.
     """
 
     def __init__(self, source: Source, lanes: int) -> None:
