@@ -206,7 +206,7 @@ def test_results_of_an_earlier_run_say_so_while_another_is_in_progress() -> None
 
 
 TWO_THREADS = """
-import sys, threading
+import sys, threading, time
 import numpy as np
 import ramify as rf
 from ramify import _core
@@ -253,7 +253,8 @@ CALLS = {
     "pool": "play = SelfPlay(game, rf.evaluators.Rollout(), settings.replace(simulations=2000), parallel_games=8)\n"
     "both(lambda: play._gather(0), lambda: [play._gather(1)] * 2)",
     "counts": "play = SelfPlay(game, rf.evaluators.Rollout(), settings.replace(simulations=2000), parallel_games=8)\n"
-    "both(lambda: [None for _, _ in zip(range(3), play)], lambda: [play.counts for _ in range(2000)])",
+    "both(lambda: [None for _, _ in zip(range(3), play)],\n"
+    "     lambda: [(time.sleep(0.0005), play.counts) for _ in range(2000)])",
 }
 
 
