@@ -141,6 +141,24 @@ class Meddling(PlayerConfig):
         pass
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("action_name(self, action)", "action_name(self, position, player, action)"),
+        ("text(self)", "text(self, position)"),
+        ("key(self)", "key(self, position)"),
+    ],
+)
+def test_a_method_with_other_parameters_is_shown_with_the_right_ones(wrong: str, right: str, tmp_path: Path) -> None:
+    own = f"    def {wrong}:\n        return 'x'\n\n    def observation"
+    (tmp_path / "own.py").write_text(GAME.replace("    def observation", own), encoding="utf-8")
+    code, _, err = ramify(tmp_path, *COMMANDS["analyze"], "--import", "own.py")
+    assert code == 2
+    assert err.count("\n") == 1, err
+    assert f"it must be {right}" in err
+    assert "own.py:" in err
+
+
 def test_an_error_of_a_player_is_not_the_games() -> None:
     games = match(Faulty(), Meddling(), "random", 2)
     assert all(game.reason == "forfeit" for game in games)

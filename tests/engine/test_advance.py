@@ -246,4 +246,6 @@ def test_advance_of_a_threaded_search(graph: bool) -> None:
         searcher.run(state)
         found = walk_searcher(searcher, arrivals=False)
         assert searcher._search is not None
-        assert len(found) == searcher._search.stats["nodes"]
+        # In a graph, a collision may leave an edge without visits to a node that nothing else reaches any more.
+        surplus = searcher._search.stats["nodes"] - len(found)
+        assert 0 <= surplus <= (searcher._search.stats["collisions"] if graph else 0)

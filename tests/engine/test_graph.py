@@ -129,7 +129,7 @@ def test_cycles_end(game: rf.PythonGame, settings: dict[str, Any]) -> None:
         {},
         {"fpu": "parent", "parent_visits": "edges", "opponent_weights": "visits"},
         {"normalize": "minmax", "discount": 0.9},
-        {"batch": 16},
+        {"batch": 16, "normalize": "minmax"},  # without: collisions are losses in trees only
         {"short_circuit": True},
         {"noise_fraction": 0.5},
     ],

@@ -121,11 +121,8 @@ def give_parameters(line: Line, name: str, valued: dict[str, bool]) -> bool:
 
 
 def put_game_first(line: Line, name: str, valued: dict[str, bool]) -> bool:
-    """``--game hex`` is the first argument; ``bench selfplay`` is ``bench``; players used to play Hex."""
+    """``--game hex`` is the first argument; players used to play Hex."""
     changed = False
-    if name == "bench" and line.words[:1] == ["selfplay"]:
-        print_warning("'ramify bench selfplay' is now 'ramify bench GAME'")
-        line.words, changed = line.words[1:], True
     if "--game" not in valued and any(option[0] == "--game" for option in line.options):
         game = line.take("--game") or ""
         print_warning(f"--game {game} is now the first argument: ramify {name} {game} ...")

@@ -527,5 +527,7 @@ def search(
     Ctrl-C raises KeyboardInterrupt; with ``on_interrupt="return"`` it ends the search, which returns its result so far.
     """
     check_state(state)
+    if isinstance(evaluator, SearchConfig) or "config" in settings:
+        raise TypeError("give search settings by name, search(state, simulations=400, batch=8), or use a Searcher")
     config = SearchConfig(simulations=simulations, **settings)
     return Searcher(state.game, evaluator, config, seed=seed).run(state, actions=actions, on_interrupt=on_interrupt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,7 +31,7 @@ def game_failure(error: BaseException) -> str | None:
         if before and (owner := _owner(frame)) is not None:
             return _raised(error, owner, steps[place:])
         before = _ours(frame.f_code.co_filename)
-    return None
+    return _miscalled(error, steps) if isinstance(error, TypeError) else None
 
 
 def _steps(error: BaseException) -> Iterator[Step]:
@@ -86,6 +87,25 @@ def _broken(error: BrokenGame, steps: list[Step]) -> str | None:
         method = getattr(type(game), error.method)
         place = f" ({_place(inspect.getfile(method), inspect.getsourcelines(method)[1])})"
     return f"game {_name(game)!r}: {' '.join(what.split())}{place}; {_hint(game)}"
+
+
+def _miscalled(error: TypeError, steps: list[Step]) -> str | None:
+    """For a method of a game that has other parameters than this package gives it: no step of the error is in it."""
+    states = [frame.f_locals["self"] for frame, _ in steps if hasattr(frame.f_locals.get("self"), "_game")]
+    said = re.match(r"(?:[\w.<>]+\.)?(\w+)\(\) (?:takes|missing|got) ", str(error))
+    if not states or said is None:
+        return None
+    game = states[-1]._game
+    method = getattr(type(game), said[1], None)
+    file = getattr(getattr(method, "__code__", None), "co_filename", None)
+    if method is None or file is None or _ours(file):
+        return None
+    ours = [kind for kind in type(game).__mro__ if kind.__module__.partition(".")[0] == "ramify"]
+    wanted = next((vars(kind)[said[1]] for kind in ours if said[1] in vars(kind)), None)
+    names = ", ".join(inspect.signature(wanted).parameters) if wanted is not None else ""
+    right = f"; it must be {said[1]}({names})" if names else ""
+    place = _place(file, method.__code__.co_firstlineno)
+    return f"game {_name(game)!r}: {' '.join(str(error).split())} ({place}){right}; {_hint(game)}"
 
 
 def _name(game: Any) -> str:
