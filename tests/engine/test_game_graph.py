@@ -15,6 +15,7 @@ import pytest
 
 import ramify as rf
 from ramify.engine.equilibria import GameGraph, best_response, mccfr, nash_conv, solve_game, strategy_value
+from tests.children import LISTEN
 from tests.engine.golden_games import Solved, solved_positions
 from tests.engine.tiny_games import Carousel, Paths
 from tests.reference.backward_induction import BackwardInduction
@@ -375,7 +376,10 @@ except KeyboardInterrupt:
 )
 def test_ctrl_c_ends_a_computation(call: str) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED.format(call=call)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", LISTEN + INTERRUPTED.format(call=call)],  # a test run in the background ignores Ctrl-C
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         assert child.stdout is not None
@@ -385,6 +389,7 @@ def test_ctrl_c_ends_a_computation(call: str) -> None:
         out, err = child.communicate(timeout=30)
     finally:
         child.kill()
+        child.communicate()  # closes the pipes
     assert out == "interrupted\n", err
 
 
