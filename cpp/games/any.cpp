@@ -65,7 +65,7 @@ Action AnyState::action(int player, const std::string& name) const {
 }
 
 std::map<std::string, GameEntry>& game_registry() {
-  static std::map<std::string, GameEntry> registry;
+  static auto& registry = *new std::map<std::string, GameEntry>;  // never destroyed: threads may still search at exit
   return registry;
 }
 
