@@ -187,6 +187,15 @@ def test_answers_of_a_device_are_read_where_they_lie() -> None:
     )
 
 
+def test_an_automatic_batch_has_one_leaf_of_each_game() -> None:
+    # One search on a device takes 16 at once; here the games fill the batch.
+    search = rf.SearchConfig(simulations=1600)
+    assert search.for_evaluator(OnADevice()).batch == 16
+    for given, leaves in ((search, 1), (search.replace(batch=4), 4)):
+        play = SelfPlay(rf.make("hex", size=4), OnADevice(), given, games=1, parallel_games=2, fixed_batches=leaves)
+        assert play.search.batch == leaves
+
+
 def test_overlapping_evaluations_count_once_as_busy_time() -> None:
     class Slow(OnADevice):
         def submit_raw(self, batch: rf.Batch) -> Any:

@@ -220,7 +220,7 @@ class SearchConfig(Settings):
 
     @property
     def batch_size(self) -> int:
-        """``batch`` as a number; "auto" counts as 1, as it does on a CPU."""
+        """``batch`` as a number; "auto" counts as 1, as it does on a CPU and in self-play."""
         return 1 if self.batch == "auto" else self.batch
 
     @model_validator(mode="after")

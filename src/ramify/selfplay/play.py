@@ -73,7 +73,9 @@ class SelfPlay:
                 raise ValueError(f"{name} must be an integer of at least {least}, not {number!r}")
         self.game = checked_game(game, "self-play")
         self.evaluator = evaluator if evaluator is not None else named_evaluator()
-        self.search = (search if search is not None else SearchConfig()).for_evaluator(self.evaluator)
+        search = search if search is not None else SearchConfig()
+        # Many games fill a batch, one leaf each: "auto" is 1 here, whatever the device.
+        self.search = search.replace(batch=search.batch_size).for_evaluator(self.evaluator)
         self.play = play if play is not None else PlayConfig()
         self.seed = checked_seed(seed)
         # The core samples from visits itself; actions of other policies are chosen here, move by move.
