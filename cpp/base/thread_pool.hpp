@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/fork.hpp"
+#include "base/pause.hpp"
 
 namespace ramify {
 
@@ -67,13 +68,6 @@ class ThreadPool {
     void spin(Condition met) const {
       constexpr int kTurns = 1000;  // a few ten microseconds
       for (int turn = 0; spins && turn < kTurns && !met(); ++turn) pause_briefly();
-    }
-    static void pause_briefly() {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#elif defined(__aarch64__)
-      asm volatile("yield");
-#endif
     }
 
     void attempt(const std::function<void(int)>& task, int index) {

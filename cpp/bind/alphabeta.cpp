@@ -32,7 +32,7 @@ AlphaBetaResult run_python(const nb::object& state, const AlphaBetaSettings& set
   const nb::object game = state.attr("game");
   if (nb::cast<bool>(nb::bool_(nb::getattr(game, "chance", nb::bool_(false)))))
     throw InvalidInput("alpha-beta cannot search a game with chance: it would see future chance events");
-  const PythonDynamics dynamics(PythonRules(nb::cast<int>(game.attr("num_actions")), 0, read_stakes(game, false)));
+  const PythonDynamics dynamics(PythonRules(game, read_stakes(game, false)));
   return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state.attr("copy")()));
 }
 

@@ -43,7 +43,7 @@ GameGraph build_python(const nb::object& state, const GraphLimits& limits, Watch
   const nb::object game = state.attr("game");
   if (nb::cast<bool>(nb::bool_(nb::getattr(game, "chance", nb::bool_(false)))))
     throw InvalidInput("a game with chance cannot be solved: its states have drawn their chance events already");
-  const PythonDynamics dynamics(PythonRules(nb::cast<int>(game.attr("num_actions")), 0));
+  const PythonDynamics dynamics{PythonRules(game)};
   return GraphBuilder<PythonDynamics>(dynamics, limits, watcher).build(PythonCursor(state.attr("copy")()));
 }
 

@@ -19,8 +19,7 @@ ActingOrder to_order(const std::string& order) {
 
 class PythonGame final : public RealGame {
  public:
-  PythonGame(const nb::object& state, int num_actions, std::size_t observation_size)
-      : rules_(num_actions, observation_size), cursor_(state), observation_size_(observation_size) {}
+  explicit PythonGame(const nb::object& state) : rules_(state.attr("game")), cursor_(state) {}
   Acting acting() const override { return rules_.acting(cursor_); }
   std::vector<Action> legal(int player) const override {
     std::vector<Action> actions(static_cast<std::size_t>(rules_.num_actions()));
@@ -29,14 +28,13 @@ class PythonGame final : public RealGame {
   }
   Rewards apply(Joint joint) override { return rules_.apply(cursor_, joint); }
   void observe(int player, float* out) const override { rules_.observe(cursor_, player, out); }
-  std::size_t observation_size() const override { return observation_size_; }
+  std::size_t observation_size() const override { return rules_.observation_size(); }
   Key key() const override { return rules_.key(cursor_); }
   bool needs_python() const override { return true; }
 
  private:
   PythonRules rules_;
   PythonCursor cursor_;
-  std::size_t observation_size_;
 };
 
 }  // namespace
@@ -49,12 +47,7 @@ LatentModel to_latent_model(const nb::dict& model) {
   return to_latent_model(field<int>(model, "num_actions"), field<std::string>(model, "acting"), model["slots"]);
 }
 
-std::unique_ptr<RealGame> real_python_game(const nb::object& state) {
-  const nb::object game = state.attr("game");
-  std::size_t observation_size = 1;
-  for (nb::handle side : game.attr("observation_shape")) observation_size *= nb::cast<std::size_t>(side);
-  return std::make_unique<PythonGame>(state, nb::cast<int>(game.attr("num_actions")), observation_size);
-}
+std::unique_ptr<RealGame> real_python_game(const nb::object& state) { return std::make_unique<PythonGame>(state); }
 
 void bind_latent(nb::module_& m) {
   nb::class_<BoundSlots>(m, "Slots", "Rows of the array in which a model keeps latent states, shared by many searches.")

@@ -47,10 +47,13 @@ class PythonRules {
   using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 
-  PythonRules(int num_actions, std::size_t observation_size, const Stakes& returns = {})
-      : num_actions_(num_actions), observation_size_(observation_size), returns_(returns) {}
+  explicit PythonRules(const nb::object& game, const Stakes& returns = {})
+      : num_actions_(nb::cast<int>(game.attr("num_actions"))), returns_(returns) {
+    for (nb::handle side : game.attr("observation_shape")) observation_size_ *= nb::cast<std::size_t>(side);
+  }
 
   int num_actions() const { return num_actions_; }
+  std::size_t observation_size() const { return observation_size_; }
 
   Acting acting(const State& s) const {
     int mask = 0;
@@ -139,7 +142,7 @@ class PythonRules {
   }
 
   int num_actions_;
-  std::size_t observation_size_;
+  std::size_t observation_size_ = 1;
   Stakes returns_;
 };
 

@@ -147,12 +147,10 @@ nb::dict to_python(const Report& r) {
 
 std::unique_ptr<AnySearch> make_python_search(const nb::object& state, Settings given) {
   const nb::object game = state.attr("game");
-  std::size_t observation_size = 1;
-  for (nb::handle side : game.attr("observation_shape")) observation_size *= nb::cast<std::size_t>(side);
-  PythonRules rules(nb::cast<int>(game.attr("num_actions")), observation_size, read_stakes(game, given.solver));
+  const PythonRules rules(game, read_stakes(game, given.solver));
   given.threads = 1;  // other threads would call Python without holding the GIL
   return std::make_unique<Search<PythonDynamics>>(PythonDynamics(rules), PythonCursor(state), given,
-                                                       observation_size);
+                                                  rules.observation_size());
 }
 
 }  // namespace ramify

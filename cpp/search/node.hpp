@@ -17,6 +17,7 @@
 
 #include "base/arena.hpp"
 #include "base/hash.hpp"
+#include "base/pause.hpp"
 #include "games/rules.hpp"
 
 namespace ramify {
@@ -196,11 +197,7 @@ class NodeLock {
   static void wait(int spins) {
     constexpr int kPatience = 1024;  // then the holder was probably interrupted: let it run
     if (spins > kPatience) return std::this_thread::yield();
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
+    pause_briefly();
   }
   std::uint8_t* lock_;
 };

@@ -94,13 +94,17 @@ def _best(ratings: Path, networks: dict[int, Path]) -> int:
     return max(networks)
 
 
+def _header(path: Path) -> Any:
+    """The JSON at the beginning of a .safetensors file. Raises struct.error or ValueError if there is none."""
+    with path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        return json.loads(file.read(min(length, LONGEST)))
+
+
 def network_facts(path: Path) -> dict[str, Any]:
     """The description in a file of ``ramify.networks.save``, read without torch; it is verified when it is loaded."""
     try:
-        with path.open("rb") as file:
-            (length,) = struct.unpack("<Q", file.read(8))
-            header = json.loads(file.read(min(length, LONGEST)))
-        facts: dict[str, Any] = json.loads(header["__metadata__"]["ramify"])
+        facts: dict[str, Any] = json.loads(_header(path)["__metadata__"]["ramify"])
     except (struct.error, ValueError, KeyError, TypeError):
         facts = {}
     if not {"game", "network_id"} <= facts.keys():
@@ -110,10 +114,8 @@ def network_facts(path: Path) -> dict[str, Any]:
 
 def network_parameters(path: Path) -> int:
     """Number of parameters in a file of ``ramify.networks.save``, read without torch; 0 for other files."""
-    with suppress(OSError, struct.error, ValueError, KeyError, TypeError), path.open("rb") as file:
-        (length,) = struct.unpack("<Q", file.read(8))
-        header = json.loads(file.read(min(length, LONGEST)))
-        shapes = [entry["shape"] for name, entry in header.items() if name != "__metadata__"]
+    with suppress(OSError, struct.error, ValueError, KeyError, TypeError, AttributeError):
+        shapes = [entry["shape"] for name, entry in _header(path).items() if name != "__metadata__"]
         return sum(math.prod(shape) for shape in shapes)
     return 0
 

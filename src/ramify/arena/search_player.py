@@ -137,7 +137,8 @@ class SearchPlayer:
         self.evaluations = 0  # of all searches
         cached = config.cache and not isinstance(evaluator, NativeEvaluator)
         self.cache = EvaluationCache(evaluator, config.cache) if cached else None  # for all turns of all games
-        self._searcher(0)  # raises errors in the settings now rather than at the first turn
+        # Made now, so that errors in the settings are raised now rather than at the first turn.
+        self._shared: Searcher | None = self._searcher(0)
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
         return [choice.action for choice in self.consider(turns)]
@@ -152,7 +153,8 @@ class SearchPlayer:
         if self._alone:
             return [self._searcher(turn.seed).run(turn.state) for turn in turns]
         seeds = [turn.seed for turn in turns]
-        return self._searcher(0).run_many([turn.state for turn in turns], seeds, threads=self._threads)
+        assert self._shared is not None  # until the player is closed
+        return self._shared.run_many([turn.state for turn in turns], seeds, threads=self._threads)
 
     def _searcher(self, seed: int) -> Searcher:
         return Searcher(self.game, self.evaluator, self.search, seed=seed, cache=self.cache)
@@ -164,7 +166,7 @@ class SearchPlayer:
         return Choice(action_by(turn.player, chosen), float(result.value[turn.player]))
 
     def close(self) -> None:
-        self.evaluator = self.cache = None
+        self.evaluator = self.cache = self._shared = None
 
 
 @register_player

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from ramify.arena.network_files import ENDINGS
 from ramify.arena.player import PlayerConfig, player_config, player_kinds
 from ramify.base.settings import SettingsError, read_value
+from ramify.engine.native import DEFAULT_EVALUATOR
 
 BETWEEN_SETTINGS = re.compile(r",(?=\s*[A-Za-z_]\w*\s*=)")
 LONG = 32  # characters of a player's text from which on tables shorten it
 SEARCH_SHOWN = frozenset({"network", "evaluator", "simulations"})  # settings that the short text always covers
-NETWORK_ENDINGS = (".safetensors", ".onnx")
 UNTOLD = ("/", "checkpoints", "network")  # parts of paths that every training run has
 
 
@@ -87,7 +88,7 @@ def _short_text(kind: str, own: dict[str, str], players: Sequence[tuple[str, dic
     """A short text of a player; ``players`` are all that are to be told apart, ``parts`` those of a path to keep."""
     if kind == "search":
         defaults = player_kinds()[kind].model_fields
-        knows = short_path(own["network"], parts) if "network" in own else own.get("evaluator", "rollout")
+        knows = short_path(own["network"], parts) if "network" in own else own.get("evaluator", DEFAULT_EVALUATOR)
         head, shown = f"{knows} @{own.get('simulations', defaults['simulations'].default)}", SEARCH_SHOWN
     elif kind == "network" and "network" in own:
         head, shown = f"{short_path(own['network'], parts)} policy", SEARCH_SHOWN
@@ -111,6 +112,6 @@ def short_path(text: str, parts: int) -> str:
     A text that is not a path stays as it is.
     """
     path = PurePath(text)
-    path = path.with_suffix("") if path.suffix in NETWORK_ENDINGS else path
+    path = path.with_suffix("") if path.suffix in ENDINGS else path
     told = [part for part in path.parts if part not in UNTOLD] or [text]
     return "/".join(told[-max(parts, 2 if told[-1].isdigit() else 1) :])

@@ -115,10 +115,7 @@ def measure_search(game: Game, evaluator: Any, config: SearchConfig, seconds: fl
     top = max(alone, ceiling(evaluator, game, best, max(0.2, seconds / 15)))
     return {
         "simulations": config.simulations,
-        "evaluations_per_s": evaluated / elapsed,
-        "ceiling": top,
-        "ceiling_batch": best,
-        "ratio": evaluated / elapsed / top,
+        **against(evaluated / elapsed, top, best),
         "batch": result.stats["batch"],
         "in_flight": result.stats["in_flight"],
         "backend": result.stats["backend"],
@@ -163,13 +160,15 @@ def measure_match(
     return {
         "simulations": config.simulations,
         "parallel_games": parallel_games,
-        "evaluations_per_s": evaluated / elapsed,
-        "ceiling": top,
-        "ceiling_batch": best,
-        "ratio": evaluated / elapsed / top,
+        **against(evaluated / elapsed, top, best),
         "games_started": number,
         "seconds": elapsed,
     }
+
+
+def against(rate: float, top: float, size: int) -> dict[str, Any]:
+    """A rate of evaluations beside the evaluator's own, which it reaches at this batch size."""
+    return {"evaluations_per_s": rate, "ceiling": top, "ceiling_batch": size, "ratio": rate / top}
 
 
 def fastest_batch(evaluator: Any, game: Game, seconds: float) -> tuple[float, int]:
@@ -184,6 +183,7 @@ def measure_selfplay(
     game: Game, evaluator: Any, search: SearchConfig, threads: int, parallel_games: int | None, seconds: float
 ) -> dict[str, Any]:
     """The speed of the evaluator alone and in self-play, and where the time goes."""
+    from ramify.engine.batching import backend_of
     from ramify.selfplay import PlayConfig, SelfPlay
 
     alone, best = fastest_batch(evaluator, game, max(0.5, seconds / 30))
@@ -203,14 +203,11 @@ def measure_selfplay(
         "parallel_games": parallel_games,
         "positions_per_s": (after["moves"] - counts["moves"]) / elapsed,
         "games_per_s": finished / elapsed,
-        "evaluations_per_s": rows / elapsed,
-        "ceiling": top,
-        "ceiling_batch": best,
-        "ratio": rows / elapsed / top,
+        **against(rows / elapsed, top, best),
         "busy": min(1.0, (play.spent()["busy"] - spent["busy"]) / elapsed),
         "where": {name: (value - spent[name]) / elapsed for name, value in play.spent().items() if name != "busy"},
         "mean_batch": rows / max(1, passed),
-        "backend": getattr(evaluator, "backend", None),
+        "backend": backend_of(evaluator),
         "bytes_per_game": after["bytes"] / max(1, after["active"]),
         "seconds": elapsed,
     }

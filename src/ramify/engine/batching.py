@@ -10,6 +10,8 @@ LARGEST = 1024  # leaves: larger batches no longer make a GPU faster
 PARAMETERS = 3_000_000  # a network with more of them fills a GPU with fewer rows
 SMALLEST_LIMIT = 64
 PER_SECOND = 100_000  # simulations assumed for a time limit
+# Sizes to which evaluators on a GPU pad, 1 to 6144: automatic batches are among them.
+BUCKETS = (1, 2, 4, *(size << k for k in range(10) for size in (8, 12)))
 IN_FLIGHT = 2  # one batch is evaluated while the next one is gathered
 
 
@@ -35,10 +37,7 @@ def num_parameters(evaluator: object) -> int:
 
 
 def automatic_batch(simulations: int, max_evaluations: int | None, max_seconds: float | None, parameters: int) -> int:
-    """The batch size for an accelerator: a function of the limits of the search and the size of the network alone.
-
-    The sizes are 1, 2, 4 and from there 8, 12, 16, 24, 32, ...: those to which evaluators on CUDA pad.
-    """
+    """The batch size for an accelerator: a function of the limits of the search and the size of the network alone."""
     budget: float = simulations
     if max_evaluations is not None:
         budget = min(budget, max_evaluations)
@@ -46,5 +45,4 @@ def automatic_batch(simulations: int, max_evaluations: int | None, max_seconds: 
         budget = min(budget, max_seconds * PER_SECOND)
     limit = LARGEST if parameters <= PARAMETERS else max(SMALLEST_LIMIT, LARGEST * PARAMETERS // parameters)
     most = min(budget / LEAST_BATCHES, limit)
-    sizes = [1, 2, 4, *(size << k for k in range(8) for size in (8, 12))]
-    return max(size for size in sizes if size <= max(1, most))
+    return max(size for size in BUCKETS if size <= max(1, most))

@@ -303,11 +303,14 @@ def strategy_policy(strategy: Strategy, state: State, player: int) -> Floats:
 
 def _ask(strategy: Strategy, state: State, players: Sequence[int]) -> dict[int, Floats]:
     """The strategy's probabilities over outcomes of these players, who act in this state."""
-    found: dict[int, Any] = {}
-    for player, policy in _policies(strategy, state, players).items():
-        actions, index = state.outcomes(player)
-        found[player] = np.bincount(index[index >= 0], weights=policy[index >= 0], minlength=len(actions))
-    return found
+    return {player: by_outcome(state, player, policy) for player, policy in _policies(strategy, state, players).items()}
+
+
+def by_outcome(state: State, player: int, policy: Floats) -> Floats:
+    """Probabilities over the outcomes of a player, from those over its actions."""
+    actions, index = state.outcomes(player)
+    found = np.bincount(index[index >= 0], weights=policy[index >= 0], minlength=len(actions))
+    return found.astype(np.float64, copy=False)
 
 
 def _policies(strategy: Strategy, state: State, players: Sequence[int]) -> dict[int, Floats]:

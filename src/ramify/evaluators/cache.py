@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ramify.engine.batch import Batch, Evaluation, split
 from ramify.engine.batching import backend_of
+from ramify.engine.cache import hit_rate
 from ramify.engine.config import c_puct_of
 from ramify.evaluators.pending import Later, Pending, Ready, Submitting, checked, submit, version_of
 
@@ -47,7 +48,7 @@ class Cached(Submitting):
     @property
     def hit_rate(self) -> float:
         """Fraction of rows found in the cache; 0 before the first row."""
-        return self.hits / max(1, self.hits + self.misses)
+        return hit_rate(self.hits, self.misses)
 
     @property
     def version(self) -> Hashable:

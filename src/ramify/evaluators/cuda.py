@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ramify.engine.latents import bits
 from ramify.evaluators.backends import in_order
 from ramify.evaluators.cpu import by_cells
 from ramify.evaluators.outputs import Outputs, check_shapes, joined, padded_size, parts
@@ -101,13 +102,8 @@ class Slot:
     def raw(self, rows: int) -> tuple[Any, Any]:
         """Wait for the launched batch; returns the slot's own arrays."""
         self.done.synchronize()
-        arrays = [
-            found[:rows].view(torch.int16).numpy().view(np.uint16)
-            if found.dtype == torch.bfloat16
-            else found[:rows].numpy()
-            for found in self._found
-        ]
-        return arrays[0], arrays[1]
+        logits, values = (bits(found[:rows]) for found in self._found)
+        return logits, values
 
     def outputs(self, rows: int) -> Outputs:
         """Wait for the launched batch; returns copies."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ramify.engine.batch import Batch, Evaluation
+from ramify.engine.batching import BUCKETS
 from ramify.evaluators.cpu import CpuRunner
 from ramify.evaluators.onnx import as_array, check_finite
 from ramify.evaluators.outputs import Outputs, by_player
@@ -23,8 +24,6 @@ from ramify.networks.build import network_id
 from ramify.networks.devices import choose_device
 from ramify.networks.modules import GameNetwork
 from ramify.networks.pretrained import find
-
-CUDA_BUCKETS = tuple(sorted({1, 2, 4} | {size * 2**k for size in (8, 12) for k in range(10)}))  # 1 to 6144
 
 
 class Runner(Protocol):
@@ -75,7 +74,7 @@ class Network(Submitting):
             raise ValueError(
                 f"backend={self.settings.backend!r} runs on a CPU; on {self.device} it must be torch or auto"
             )
-        buckets = self.settings.buckets or CUDA_BUCKETS
+        buckets = self.settings.buckets or BUCKETS
         return CudaRunner(live, self.device, self.settings.model_copy(update={"buckets": buckets}))
 
     @property

@@ -77,10 +77,9 @@ def _arguments(frame: FrameType) -> list[tuple[str, Any]]:
 
 def _broken(error: BrokenGame, steps: list[Step]) -> str | None:
     """For an error of PythonState: one of its methods got something from the game that no game may return."""
-    states = [frame.f_locals["self"] for frame, _ in steps if hasattr(frame.f_locals.get("self"), "_game")]
-    if not states or error.method is None:
+    game = _searched_game(steps)
+    if game is None or error.method is None:
         return None
-    game = states[-1]._game
     what = str(error).partition(", in\n")[0].removeprefix(f"{type(game).__name__}.")
     place = ""
     with suppress(OSError, TypeError, AttributeError):
@@ -89,13 +88,18 @@ def _broken(error: BrokenGame, steps: list[Step]) -> str | None:
     return f"game {_name(game)!r}: {' '.join(what.split())}{place}; {_hint(game)}"
 
 
+def _searched_game(steps: list[Step]) -> Any:
+    """The game whose state was the last to be asked; None if there is none."""
+    states = [frame.f_locals["self"] for frame, _ in steps if hasattr(frame.f_locals.get("self"), "_game")]
+    return states[-1]._game if states else None
+
+
 def _miscalled(error: TypeError, steps: list[Step]) -> str | None:
     """For a method of a game that has other parameters than this package gives it: no step of the error is in it."""
-    states = [frame.f_locals["self"] for frame, _ in steps if hasattr(frame.f_locals.get("self"), "_game")]
+    game = _searched_game(steps)
     said = re.match(r"(?:[\w.<>]+\.)?(\w+)\(\) (?:takes|missing|got) ", str(error))
-    if not states or said is None:
+    if game is None or said is None:
         return None
-    game = states[-1]._game
     method = getattr(type(game), said[1], None)
     file = getattr(getattr(method, "__code__", None), "co_filename", None)
     if method is None or file is None or _ours(file):

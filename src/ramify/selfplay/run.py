@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ramify.selfplay.records as records
+from ramify.engine.batching import backend_of
 from ramify.engine.cache import hit_rate
 from ramify.games import Game
 from ramify.selfplay.journal import WAIT_SECONDS, Journal, held, recover_held, writing
@@ -74,7 +75,7 @@ def measure(play: SelfPlay, shards: int = 0, size: int = 0) -> Progress:
         cache_hits=cache_hits(play),
         shards=shards,
         bytes=size,
-        backend=getattr(play.evaluator, "backend", None),
+        backend=backend_of(play.evaluator),
     )
 
 
