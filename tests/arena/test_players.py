@@ -113,6 +113,7 @@ def test_ctrl_c_in_a_search_is_no_choice() -> None:
             return rf.Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
 
     player.evaluator, player._alone = Interrupting(), False
+    player._shared = player._searcher(0)
     with pytest.raises(KeyboardInterrupt):
         player.choose([Turn(game.initial_state(), 0, 0)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,12 @@ class Recorder:
         return [len(keys) for keys in self.batches]
 
 
+@cache
+def drawn_weights(seed: int, rows: int, columns: int) -> NDArray[np.float64]:
+    """Weights of a random linear function; kept, because drawing those of chess takes a fifth of a second."""
+    return np.random.default_rng(seed).normal(size=(rows, columns))
+
+
 class Observing:
     """Numbers drawn from what the acting player sees, whatever the keys are."""
 
@@ -40,7 +47,7 @@ class Observing:
         self.seed = seed
 
     def evaluate(self, batch: rf.Batch) -> rf.Evaluation:
-        weights = np.random.default_rng(self.seed).normal(size=(batch.observations[0].size, batch.legal.shape[2] + 1))
+        weights = drawn_weights(self.seed, batch.observations[0].size, batch.legal.shape[2] + 1)
         seen = batch.observations.reshape(len(batch), -1).astype(np.float64)
         # Row by row: a product over a whole batch may round differently with the number of rows.
         numbers = np.stack([np.sin(3 * row @ weights) for row in seen]).astype(np.float32)
