@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,11 @@ from torch import nn
 from ramify.base.files import write_atomically
 from ramify.base.onnx_files import BLANK, CHECKSUM, WEIGHTS, sealed
 from ramify.networks.build import network_id
-from ramify.networks.modules import GameNetwork, Inference
+from ramify.networks.modules import GameNetwork, Inference, PlainNetwork
 
 PREFIX = "network."  # of the weights' names inside Inference
+KEPT = 8  # models kept by architecture: an export takes seconds
+_EXPORTED: dict[Hashable, bytes] = {}
 
 
 def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = None) -> bytes:
@@ -34,6 +36,37 @@ def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = No
         observation_shape = module.spec.observation_shape
     if isinstance(module, GameNetwork):
         module.check_shape(tuple(observation_shape))
+    model = _model(module, tuple(observation_shape))
+    _label(model, module)
+    return sealed(model.SerializeToString())
+
+
+def _model(module: nn.Module, observation_shape: tuple[int, ...]) -> Any:
+    """The exported model without labels; of an architecture that was exported before, only the weights are replaced."""
+    from onnx import load_model_from_string
+
+    weights = module.state_dict()
+    if not isinstance(module, GameNetwork) or isinstance(module, PlainNetwork):
+        return _export(module, observation_shape)  # its code may depend on more than what is compared below
+    shapes = tuple((name, weight.shape, weight.dtype) for name, weight in weights.items())
+    described = type(module), repr(module), repr(module.config), repr(module.spec)
+    key = (*described, observation_shape, shapes)
+    known = _EXPORTED.pop(key, None)
+    if known is None:
+        model = _export(module, observation_shape)
+        known = model.SerializeToString()
+    else:
+        model = load_model_from_string(known)
+        for constant in model.graph.initializer:
+            if (name := constant.name.removeprefix(PREFIX)) in weights:
+                constant.raw_data = weights[name].detach().cpu().numpy().tobytes()
+    _EXPORTED[key] = known  # the last one is the most recently used
+    while len(_EXPORTED) > KEPT:
+        del _EXPORTED[next(iter(_EXPORTED))]
+    return model
+
+
+def _export(module: nn.Module, observation_shape: tuple[int, ...]) -> Any:
     training = module.training
     inference = Inference(module).eval()
     try:
@@ -52,9 +85,7 @@ def onnx_bytes(module: nn.Module, observation_shape: tuple[int, ...] | None = No
     finally:
         module.train(training)
     assert program is not None
-    model = program.model_proto
-    _label(model, module)
-    return sealed(model.SerializeToString())
+    return program.model_proto
 
 
 def _label(model: Any, module: nn.Module) -> None:
