@@ -47,7 +47,7 @@ def method_of(settings: dict[str, Any]) -> Literal["visits", "average", "nash"]:
 
 def measure(position: OraclePosition, settings: dict[str, Any], simulations: int) -> dict[str, float]:
     """Errors of one search of one position."""
-    result = rf.search(position.state, simulations=simulations, **settings)
+    result = rf.search(position.state, rf.evaluators.Uniform(), simulations=simulations, **settings)
     return {"value": position.value_error(result), "nash_conv": position.nash_conv(result, method_of(settings))}
 
 
