@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ramify.base.imports import import_modules, imported
+from ramify.base.imports import forget_module, import_modules, imported
 from ramify.base.settings import setting_text
 from ramify.cli import options
-from ramify.cli.common import Panel, fail, parse_settings, print_json, sparkline, watched
+from ramify.cli.common import Panel, fail, parse_settings, print_json, print_warning, sparkline, watched
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -105,13 +105,25 @@ def run_folder(name: str, params: dict[str, Any]) -> Path:
 
 
 def import_remembered(folder: Path) -> list[str]:
-    """Everything that ``--import`` named, now or when the run in the folder was started; what can be found of the
-    latter is imported."""
+    """The modules that ``--import`` named, now or when the run in the folder was started.
+
+    What can be found of the latter is imported, except where it registers a game that the former have registered.
+    """
+    from ramify.games.registry import registered_stay
     from ramify.training.claims import remembered_imports
 
     for name in remembered_imports(folder):
-        with suppress(ImportError):  # the game may be known all the same; if not, that is the error to report
+        if name in imported():
+            continue
+        with (
+            suppress(ImportError),
+            registered_stay() as replaced,
+        ):  # if the game is unknown, that is the error to report
             import_modules([name])
+        if replaced:
+            forget_module(name)
+            given = " and ".join(imported())
+            print_warning(f"using {' and '.join(replaced)} of {given}; the run was started with that of {name}")
     return list(imported())
 
 
