@@ -115,11 +115,8 @@ def import_remembered(folder: Path) -> list[str]:
     for name in remembered_imports(folder):
         if name in imported():
             continue
-        with (
-            suppress(ImportError),
-            registered_stay() as replaced,
-        ):  # if the game is unknown, that is the error to report
-            import_modules([name])
+        with suppress(ImportError), registered_stay() as replaced:
+            import_modules([name])  # an error is left to whoever needs the game, which may be known all the same
         if replaced:
             forget_module(name)
             given = " and ".join(imported())

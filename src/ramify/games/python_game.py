@@ -17,6 +17,7 @@ from ramify._core import InvalidInput
 from ramify.base.hints import did_you_mean
 from ramify.base.seeds import checked_seed
 from ramify.games.broken import BrokenGame
+from ramify.games.plain import like
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
 from ramify.games.stable import stable_bytes, stable_key
@@ -137,12 +138,19 @@ class PythonGame(metaclass=_GameType):
     def state(self, position: Any = _MISSING, returns: Sequence[float] = (0.0, 0.0), **unknown: Any) -> PythonState:
         """A state from its parts (as in `state.fields`): a position, and the rewards so far.
 
-        The position is accepted if acting, legal_actions, observation and key work on it; otherwise InvalidInput
-        names the method that failed.
+        Lists, as JSON has them, become what the initial position has in their place: tuples, unless that has lists,
+        sets, arrays or named tuples there. The position is accepted if acting, legal_actions, observation and key
+        work on it; otherwise InvalidInput names the method that failed.
         """
         refuse_parts(self.name, ["position", "returns"], unknown)
         if position is _MISSING:
             raise InvalidInput(f"{self.name}: position is required")
+        if isinstance(position, list | tuple | dict):
+            example = self.start(np.random.default_rng(0))
+            try:
+                position = like(position, example)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InvalidInput(f"{self.name}: {reprlib.repr(position)} is not a position: {error}") from None
         state = PythonState(self, position, _checked_returns(self.name, returns))
         _try_out(state)
         return state
