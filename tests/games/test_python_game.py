@@ -220,6 +220,19 @@ def test_fields_keep_what_was_paid():
     assert state.game.state((1, 0.0, 0.0)).returns.tolist() == [0, 0]  # nothing said, nothing paid
 
 
+def test_missing_methods_are_named_with_their_parameters_and_what_they_return():
+    whole = {name: getattr(Pile, name) for name in ("start", "acting", "legal_actions", "apply", "observation")}
+    for missing in (("acting",), ("legal_actions", "observation"), tuple(whole)):
+        body = {name: method for name, method in whole.items() if name not in missing}
+        kind = type("Mine", (rf.PythonGame,), {"num_actions": 3, "observation_shape": (2,), **body})
+        with pytest.raises(TypeError) as caught:
+            kind()
+        assert f"Mine has to define {', '.join(missing)}." in str(caught.value)
+        for name in whole:
+            assert (f"{name}(self, " in str(caught.value)) == (name in missing)
+    assert "(0,), (1,), (0, 1), or () when the game is over" in str(caught.value)
+
+
 class Place(NamedTuple):
     row: int
     column: int
@@ -419,7 +432,7 @@ def test_missing_declarations_and_methods_are_named():
     class Empty(rf.PythonGame):
         pass
 
-    with pytest.raises(TypeError, match=r"abstract.*acting.*apply.*legal_actions.*observation.*start"):
+    with pytest.raises(TypeError, match=r"Empty has to define start, acting, legal_actions, apply, observation\."):
         Empty()
     methods = {name: getattr(TicTacToe, name) for name in Empty.__abstractmethods__}
     with pytest.raises(TypeError, match="Silent has no num_actions: set it on the class"):

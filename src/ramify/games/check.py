@@ -207,7 +207,7 @@ class _Checker:
             raise
         except BrokenGame as error:
             method = _PROMISE_OF.get(error.method or "", promise)
-            self._fail(method, stage, str(error).splitlines()[0], error)
+            self._fail(method, stage, str(error).splitlines()[0].removesuffix(", in"), error)
         except promises.CallFailedError as failure:
             stage = Stage.REPEATABLE if failure.promise == "determinism" else Stage.FORM
             where = f"{failure.call} raised " if failure.call else ""

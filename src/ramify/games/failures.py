@@ -111,10 +111,15 @@ def _miscalled(error: TypeError, steps: list[Step]) -> str | None:
         return None
     ours = [kind for kind in type(game).__mro__ if kind.__module__.partition(".")[0] == "ramify"]
     wanted = next((vars(kind)[said[1]] for kind in ours if said[1] in vars(kind)), None)
-    names = ", ".join(inspect.signature(wanted).parameters) if wanted is not None else ""
-    right = f"; it must be {said[1]}({names})" if names else ""
+    right = f"; it must be {call_form(wanted)}" if wanted is not None else ""
     place = _place(file, method.__code__.co_firstlineno)
     return f"game {game_name(game)!r}: {' '.join(str(error).split())} ({place}){right}; {check_hint(game)}"
+
+
+def call_form(method: Any) -> str:
+    """How the definition of a method begins: its name and its parameters."""
+    given = [one for one in inspect.signature(method).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    return f"{method.__name__}({', '.join('*' * (one.kind is one.VAR_POSITIONAL) + one.name for one in given)})"
 
 
 def game_name(game: Any) -> str:

@@ -17,6 +17,7 @@ from ramify._core import InvalidInput
 from ramify.base.hints import did_you_mean
 from ramify.base.seeds import checked_seed
 from ramify.games.broken import BrokenGame
+from ramify.games.failures import call_form
 from ramify.games.plain import like
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
@@ -30,6 +31,7 @@ class _GameType(ABCMeta):
     """Metaclass of games: stores the constructor's arguments as parameters and validates the class attributes."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        _refuse_missing_methods(cls)
         params = _bound(cls, args, kwargs)
         game = super().__call__(*args, **kwargs)
         if "params" not in vars(game):
@@ -178,6 +180,15 @@ class PythonGame(metaclass=_GameType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.params)
+
+
+def _refuse_missing_methods(cls: type) -> None:
+    """Raise a TypeError with the methods that a class does not define: how each begins, and what it has to return."""
+    missing = [method for name, method in vars(PythonGame).items() if name in getattr(cls, "__abstractmethods__", ())]
+    if missing:
+        names = ", ".join(method.__name__ for method in missing)
+        forms = "; ".join(f"{call_form(method)}: {str(method.__doc__).rstrip('.')}" for method in missing)
+        raise TypeError(f"{cls.__name__} has to define {names}. {forms}")
 
 
 def _restore(cls: type[PythonGame], params: dict[str, Any]) -> PythonGame:
