@@ -249,6 +249,7 @@ def test_the_nearest_limit_says_how_far_it_is() -> None:
         (["tictactoe", "--evaluator", "network"], ["uniform, rollout or rollout:N", "'network'"]),
         (["tictactoe", "--evaluator", "rollout:0"], ["'rollout:0'"]),
         (["tictactoe", "--svg", "/nowhere/at/all.svg"], ["/nowhere/at/all.svg"]),
+        (["tictactoe", "--svg", "board.png"], ["only SVG", "board.svg"]),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], words: list[str]) -> None:

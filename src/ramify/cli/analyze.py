@@ -74,6 +74,8 @@ def analyze(
     """
     from ramify.cli.analysis import describe, picture, print_analysis
 
+    if svg is not None and svg.suffix.lower() not in ("", ".svg"):
+        fail(f"--svg writes only SVG pictures: give a file such as {svg.with_suffix('.svg')}, not {svg}")
     params, settings = options.read_options(game, param, set_)
     position = find_position(game, params, state, actions, seed)
     try:

@@ -250,7 +250,7 @@ class Lines:
 
     def __enter__(self) -> Lines:
         if not self.quiet:
-            self.say(f"training in {self.folder}; Ctrl-C saves and stops")
+            self.say(f"Training in {self.folder}; Ctrl-C saves and stops.")
             self._clock.start()
         return self
 
