@@ -157,7 +157,8 @@ def test_the_star_of_doctor_is_explained_by_the_rule_that_chooses(capsys: pytest
 def test_figures_of_a_benchmark_are_shown_as_shares() -> None:
     assert bench.shown("where", {"gathering": 0.12345, "waiting": 0.5}) == "gathering 12.3 %, waiting 50.0 %"
     assert bench.shown("ratio", 0.98765) == "98.8 %"
-    assert bench.shown("evaluations_per_s", 12345.678) == "12,345.678"
+    assert bench.shown("evaluations_per_s", 12345.678) == "12,346"
+    assert bench.shown("mean_batch", 7.25) == "7.250"
     assert bench.shown("batch", 8) == "8"
 
 

@@ -159,6 +159,13 @@ def test_check_shows_the_problems_of_a_game_and_that_there_are_none(tmp_path: Pa
     assert "KeyError" in found["problems"][0]["seen"]
 
 
+def test_check_shows_once_what_is_wrong_in_every_game(tmp_path: Path) -> None:
+    own = "    def action_name(self, position, player, action):\n        return 5\n\n    def observation"
+    (tmp_path / "own.py").write_text(GAME.replace("    def observation", own))
+    code, out, _ = ramify(tmp_path, "check", "pile", "--import", "own.py")
+    assert (code, out.count("problem: names:")) == (1, 1)
+
+
 def test_its_traceback_is_shown_for_debug(tmp_path: Path) -> None:
     (tmp_path / "pile_game.py").write_text(RAISING)
     code, _, err = ramify(tmp_path, *COMMANDS["match"], "--import", "pile_game.py", "--debug")

@@ -109,7 +109,9 @@ def shown(name: str, value: Any) -> str:
         return ", ".join(f"{part} {100 * share:.1f} %" for part, share in value.items())
     if name in SHARES:
         return f"{100 * value:.1f} %"
-    return f"{value:,.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
+    return str(value)
 
 
 def measure_search(game: Game, evaluator: Any, config: SearchConfig, seconds: float) -> dict[str, Any]:

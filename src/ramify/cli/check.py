@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -34,6 +35,8 @@ def check(
     except (ValueError, TypeError, ImportError) as error:
         fail(error)
     report = check_game(made, games, seed, raises=False)
+    different = {(problem.promise, problem.seen): problem for problem in reversed(report.problems)}  # the first of each
+    report = replace(report, problems=tuple(reversed(different.values())))
     if json:
         problems = [{"promise": problem.promise, "seen": problem.seen} for problem in report.problems]
         counts = {"games": report.games, "turns": report.turns, "positions": report.positions}
