@@ -14,7 +14,7 @@ import pytest
 import ramify as rf
 from ramify import _core
 from ramify.arena import SearchPlayerConfig
-from ramify.cli import doctor, main, watch
+from ramify.cli import bench, doctor, main, selfplay, watch
 from ramify.cli.common import parse_settings
 
 
@@ -40,6 +40,8 @@ def test_without_a_command_it_helps(run) -> None:
         (["games", "tictactoe", "-p", "size=4"], ["size"]),
         (["games", "tictactoe", "-p", "size"], ["key=value", "'size'"]),
         (["watch", "nothing"], ["nothing"]),
+        (["bench", "serach"], ["'serach'", "did you mean 'search'?"]),
+        (["bench", "hxe"], ["'hxe'", "did you mean 'hex'?"]),
         (["watch", "hex", "search:simulations=0"], ["simulations=0"]),
         (["watch", "hex", "-p", "size=100"], ["size", "100"]),
     ],
@@ -138,6 +140,37 @@ def test_doctor_looks_for_packages_by_the_names_of_the_extras() -> None:
         assert package in required
 
 
+def test_the_star_of_doctor_is_explained_by_the_rule_that_chooses(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    from ramify.evaluators.speeds import BACKENDS, TIE, fastest
+
+    slower = {BACKENDS[0]: 100 * (1 - TIE / 2), BACKENDS[1]: 100.0}  # by less than noise
+    Console(width=150).print(doctor.speeds_table({"a network": {"1": slower, "8": {**slower, BACKENDS[0]: 50.0}}}))
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert f"the first within {100 * TIE:.0f} % of the fastest" in head
+    for row, star in ((first, BACKENDS[0]), (second, BACKENDS[1])):
+        assert head[: row.index("*") + 1].split()[-1] == star
+    assert fastest(slower) == BACKENDS[0]
+
+
+def test_figures_of_a_benchmark_are_shown_as_shares() -> None:
+    assert bench.shown("where", {"gathering": 0.12345, "waiting": 0.5}) == "gathering 12.3 %, waiting 50.0 %"
+    assert bench.shown("ratio", 0.98765) == "98.8 %"
+    assert bench.shown("evaluations_per_s", 12345.678) == "12,346"
+    assert bench.shown("mean_batch", 7.25) == "7.250"
+    assert bench.shown("batch", 8) == "8"
+
+
+def test_self_play_that_finished_no_game_does_not_say_that_it_saved_games(capsys: pytest.CaptureFixture[str]) -> None:
+    from ramify.selfplay.run import Progress
+
+    for games in (0, 1, 5):
+        selfplay.report(Progress(games, 3, 3, 1.0, 2, 0.0, 0.0, 0.0, 0.0, None, 0, 0), Path("there"), as_json=False)
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert ("there" in last, str(games) in last) == (games > 0, games > 0)
+
+
 def test_doctor_shows_measured_speeds_and_measures_again(run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from ramify.evaluators import renewal
@@ -147,7 +180,7 @@ def test_doctor_shows_measured_speeds_and_measures_again(run, monkeypatch: pytes
     assert json.loads(run("doctor", "--json")[1])["speeds"]["networks"] == {}
     monkeypatch.setattr(renewal, "USUAL", {"game": "hex", "params": {"size": 3}, "config": "1x4"})
     code, out, err = run("doctor", "--renew")
-    assert (code, err) == (0, "measured hex 3x3x3 1x4\n")
+    assert (code, err) == (0, "Measured hex 3x3x3 1x4.\n")
     assert "hex 3x3x3 1x4" in out
     ((name, entry),) = speed_table().networks.items()
     assert set(entry["sizes"]) == {1, 8, 64}

@@ -249,6 +249,7 @@ def test_the_nearest_limit_says_how_far_it_is() -> None:
         (["tictactoe", "--evaluator", "network"], ["uniform, rollout or rollout:N", "'network'"]),
         (["tictactoe", "--evaluator", "rollout:0"], ["'rollout:0'"]),
         (["tictactoe", "--svg", "/nowhere/at/all.svg"], ["/nowhere/at/all.svg"]),
+        (["tictactoe", "--svg", "board.png"], ["only SVG", "board.svg"]),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], words: list[str]) -> None:
@@ -305,6 +306,8 @@ def test_only_some_actions_are_searched() -> None:
     data = run_json("tictactoe", "--actions", "b2", "--only", "a1 C3 #1", "--simulations", "100")
     (player,) = data["players"]
     assert sorted(row["name"] for row in player["actions"]) == ["a1", "b1", "c3"]
+    data = run_json("tictactoe", "--actions", "4", "--only", "0,8, b1", "--simulations", "100")
+    assert sorted(row["name"] for row in data["players"][0]["actions"]) == ["a1", "b1", "c3"]
     data = run_json("matrix", "--only", "/ 0 2", "--simulations", "50")
     assert [sorted(row["action"] for row in player["actions"]) for player in data["players"]] == [[0, 1, 2], [0, 2]]
 
@@ -313,6 +316,7 @@ def test_only_some_actions_are_searched() -> None:
     ("arguments", "text"),
     [
         (["tictactoe", "--only", "z9"], "z9"),
+        (["tictactoe", "--only", "9"], "0 (a1), 1 (b1)"),
         (["tictactoe", "--only", "#9"], "action 9 in actions is not legal"),
         (["tictactoe", "--only", "a1 / b1"], "one list of actions"),
         (["matrix", "--only", "0"], "two lists with '/' between them"),

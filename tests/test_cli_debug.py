@@ -16,6 +16,7 @@ from ramify.cli.app import app
 # A mistake for each command, which it explains in one line.
 MISTAKES = {
     "games": ["nosuchgame"],
+    "check": ["nosuchgame"],
     "analyze": ["nosuchgame"],
     "selfplay": ["nosuchgame", "folder"],
     "train": ["nosuchpreset"],

@@ -136,6 +136,42 @@ def test_a_config_imports_what_its_game_needs(tmp_path: Path) -> None:
         TrainConfig(game="another_game", imports=[gone]).make_game()
 
 
+RESUMED = """
+import sys
+from pathlib import Path
+
+import ramify as rf
+from ramify.base.imports import import_modules, imported
+from ramify.cli.train import import_remembered
+from ramify.training import TrainConfig
+from ramify.training.claims import claim
+
+old, other, new = sys.argv[1:]
+Path("run").mkdir()
+claim(TrainConfig(game="tictactoe_python", imports=[old, other]), Path("run"))
+import_modules([new])
+chosen = rf.make("tictactoe_python")
+assert import_remembered(Path("run")) == [new, other] == list(imported())
+assert rf.make("tictactoe_python") == chosen
+assert type(chosen).__module__ == "new_game"
+assert "other_game" in rf.list_games()
+"""
+
+
+def test_a_module_given_now_wins_over_that_of_the_run(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("yaml")
+    text = EXAMPLE.read_text().partition("\nif __name__")[0]
+    files = [tmp_path / f"{name}_game.py" for name in ("old", "other", "new")]
+    for file in files:
+        file.write_text(text.replace("tictactoe_python", "other_game") if file.stem == "other_game" else text)
+    done = subprocess.run(
+        [sys.executable, "-c", RESUMED, *map(str, files)], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert [done.stderr.count(word) for word in ("old_game.py", "other_game.py", "new_game.py")] == [1, 0, 1]
+
+
 @pytest.mark.slow
 def test_a_training_run_remembers_it(folder: Path) -> None:
     """The process that plays and the loaders import the game, and resuming needs no --import."""

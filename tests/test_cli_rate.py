@@ -96,7 +96,7 @@ def test_a_rating_that_was_stopped_goes_on(tmp_path):
 def test_the_report_shows_what_there_is(run, tmp_path):
     folder = trained("tictactoe", tmp_path / "run")
     code, out, _ = run("report", "run")
-    assert (code, out) == (0, "wrote run/report.html\n")
+    assert (code, out) == (0, "Wrote run/report.html.\n")
     before = report_of(folder)
     assert "This run has not been rated yet" in visible(before)
     assert "Game 8 of self-play" in before

@@ -64,12 +64,14 @@ def test_the_example_of_a_position_finds_mate() -> None:
 
 def test_the_example_of_a_game_is_in_order_and_is_played_well() -> None:
     *report, action = shown_by(3)
+    assert any("take2" in line for line in report)
     assert report[0].startswith("pile(): every promise kept in 50 games")
     assert action == "1"  # ten on the pile, and eight are a loss for the next player
 
 
 @pytest.mark.parametrize("arguments", commands("ramify"), ids=" ".join)
 def test_the_commands_work(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "pile.py").write_text(blocks("python")[3], encoding="utf-8")  # the game of the reader's own
     command = [sys.executable, "-m", "ramify", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

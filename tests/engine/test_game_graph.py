@@ -55,6 +55,19 @@ def test_known_games_have_their_values() -> None:
         assert nash_conv(solution.strategy.graph, solution.strategy) < 1e-10
 
 
+def test_a_solution_is_shown_in_a_line() -> None:
+    state = rf.make("goofspiel", cards=3).initial_state()
+    solution = solve_game(state)
+    for found in (solution, mccfr(state, iterations=20), best_response(state, solution.strategy, 0)):
+        assert len(repr(found)) < 300
+        assert "goofspiel" in repr(found)
+        assert "\n" not in repr(found)
+    assert f"{solution.strategy.graph.positions} positions" in repr(solution)
+    scissors = solve_game(rf.make("matrix").initial_state())
+    assert repr(scissors).count("33.3 %") == 6
+    assert "player 1" not in repr(solve_game(rf.make("tictactoe").initial_state()))  # it does not act
+
+
 @pytest.mark.parametrize("position", solved_positions("goofspiel"), ids=str)
 def test_golden_positions_of_goofspiel(position: Solved) -> None:
     state = position.state()

@@ -159,7 +159,9 @@ def test_names_pairs_and_all() -> None:
         ("tictactoe", 4, ValueError, "must be a list of actions"),
         ("tictactoe", ([0], [1]), ValueError, "numbers or names"),
         ("matrix", [0], ValueError, "pair of lists"),
-        ("matrix", ([0], []), ValueError, "actions is empty"),
+        ("matrix", ([0], []), ValueError, "actions is empty for player 1"),
+        ("tictactoe", [True], ValueError, "not True"),
+        ("tictactoe", np.array([True, False]), ValueError, "numbers or names"),
         ("matrix", ([5], None), rf.IllegalAction, "action 5"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from small_games import Pile
 
 import ramify as rf
 from ramify.games.notation import UnclearActionError, play_words, read_action
@@ -22,6 +23,28 @@ def test_what_names_no_action_is_an_error() -> None:
     state = rf.make("hex", size=3).initial_state()
     with pytest.raises(ValueError, match="z9"):
         read_action(state, "z9", 0)
+
+
+class Numbered(Pile):
+    """Its actions are called by what they take, not by their numbers."""
+
+    def action_name(self, position, player, action):
+        return str(action + 1)
+
+
+def test_a_number_alone_is_an_action_where_no_name_is_a_number() -> None:
+    state = rf.make("tictactoe").initial_state()
+    assert play_words(state.copy(), ["4", "b1"]) == [(4,), (1,)]
+    with pytest.raises(rf.IllegalAction):
+        read_action(state, "4", 0)  # not where a person types moves: it may be a slip
+    with pytest.raises(rf.IllegalAction, match="99"):
+        play_words(state.copy(), ["99"])
+    other = Numbered().initial_state()
+    assert other.legal_actions().tolist() == [1, 2]
+    assert play_words(other.copy(), ["2"]) == [(1,)]
+    assert play_words(other.copy(), ["#2"]) == [(2,)]
+    with pytest.raises(UnclearActionError, match="write #1"):
+        play_words(other.copy(), ["1"])
 
 
 def test_san_means_what_python_chess_says() -> None:

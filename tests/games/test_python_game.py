@@ -4,9 +4,11 @@ import ast
 import copy
 import dataclasses
 import itertools
+import json
 import pickle
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -218,6 +220,78 @@ def test_fields_keep_what_was_paid():
     assert state.game.state((1, 0.0, 0.0)).returns.tolist() == [0, 0]  # nothing said, nothing paid
 
 
+def test_missing_methods_are_named_with_their_parameters_and_what_they_return():
+    whole = {name: getattr(Pile, name) for name in ("start", "acting", "legal_actions", "apply", "observation")}
+    for missing in (("acting",), ("legal_actions", "observation"), tuple(whole)):
+        body = {name: method for name, method in whole.items() if name not in missing}
+        kind = type("Mine", (rf.PythonGame,), {"num_actions": 3, "observation_shape": (2,), **body})
+        with pytest.raises(TypeError) as caught:
+            kind()
+        assert f"Mine has to define {', '.join(missing)}." in str(caught.value)
+        for name in whole:
+            assert (f"{name}(self, " in str(caught.value)) == (name in missing)
+    assert "(0,), (1,), (0, 1), or () when the game is over" in str(caught.value)
+
+
+class Place(NamedTuple):
+    row: int
+    column: int
+
+
+class Holder(rf.PythonGame):
+    """Positions of any form: its parameter says which."""
+
+    num_actions, observation_shape = 2, (1,)
+
+    def __init__(self, form: str):
+        self.form = form
+
+    def start(self, rng):
+        return FORMS[self.form][0]
+
+    def acting(self, position):
+        return (0,)
+
+    def legal_actions(self, position, player):
+        return (0, 1)
+
+    def apply(self, position, action):
+        return position, (0, 0)
+
+    def observation(self, position, player):
+        return [0]
+
+
+FORMS = {  # a first position, and another one
+    "tuples": ((0, ()), (3, ((1, 2), (0, (4,))))),
+    "lists": ([0, []], [3, [1, 2]]),
+    "named": ((0, Place(0, 0)), (1, Place(2, 3))),
+    "sets": ((0, frozenset()), (1, frozenset({(1, 2), (3, 4)}))),
+    "mapping": ({"at": (0, 0)}, {"at": (1, (2,))}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_position_comes_back_from_json_as_it_was(form):
+    game, position = Holder(form), FORMS[form][1]
+    fields = json.loads(json.dumps(PythonState(game, position).fields, default=list))
+    restored = game.state(**fields)
+    assert restored.position == position
+    if form == "named":
+        assert isinstance(restored.position[1], Place)
+    assert game.state(position).position == position
+
+
+def test_an_array_comes_back_from_json_as_an_array(monkeypatch):
+    monkeypatch.setitem(FORMS, "array", ((0, np.zeros(2, np.int8)), None))
+    game = Holder("array")
+    _, array = game.state([0, [5, 6]]).position
+    assert (array.dtype, array.tolist(), array.flags.writeable) == (np.int8, [5, 6], False)
+    for wrong in (["x", 1], [1000, 0], [[1], 2]):
+        with pytest.raises(rf.InvalidInput, match="is not a position"):
+            game.state([0, wrong])
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
@@ -358,7 +432,7 @@ def test_missing_declarations_and_methods_are_named():
     class Empty(rf.PythonGame):
         pass
 
-    with pytest.raises(TypeError, match=r"abstract.*acting.*apply.*legal_actions.*observation.*start"):
+    with pytest.raises(TypeError, match=r"Empty has to define start, acting, legal_actions, apply, observation\."):
         Empty()
     methods = {name: getattr(TicTacToe, name) for name in Empty.__abstractmethods__}
     with pytest.raises(TypeError, match="Silent has no num_actions: set it on the class"):

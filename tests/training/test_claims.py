@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 
+from ramify.arena.runs import read_run
 from ramify.training import as_yaml, checkpoints, read_progress, train
 from ramify.training.claims import MARKER, claim, read_marker
 from ramify.training.folder import LOCK
@@ -104,6 +105,22 @@ def test_a_config_changed_by_hand_stays(unbroken, tmp_path, caplog):
     assert "was edited by hand" in caplog.text
     assert (folder / "config.yaml").read_text() == changed
     assert read_marker(folder)["config"]["loop"]["keep"] == 2
+
+
+@pytest.mark.parametrize("garbage", [b"{{{", b"\xff\xfe\x00", b"just words", b"", b"game: tictactoe\nlopo: {}\n"])
+def test_a_damaged_config_is_an_error_of_every_command_until_it_is_deleted(unbroken, tmp_path, garbage):
+    folder = shutil.copytree(unbroken, tmp_path / "run")
+    (folder / "config.yaml").write_bytes(garbage)
+    before, said = content(folder), []
+    for command in (lambda: train(tiny(), folder), lambda: read_run(folder)):
+        with pytest.raises(ValueError, match=r"delete config\.yaml") as caught:
+            command()
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    assert content(folder) == before
+    (folder / "config.yaml").unlink()
+    train(tiny(), folder)
+    assert read_run(folder) == tiny()
 
 
 @pytest.mark.parametrize("at", [0.01, 0.3, 0.7, 0.99])

@@ -74,13 +74,14 @@ class RunRating:
 
 def read_run(folder: Path) -> TrainConfig:
     """The config of the run in a folder; raises a ValueError if there is none, or it has no checkpoint."""
-    from ramify.training import checkpoints, load_config
+    from ramify.training import checkpoints
+    from ramify.training.claims import file_config
 
     if not (folder / "config.yaml").is_file():
         raise ValueError(f"there is no training run in {folder}: it has no config.yaml; 'ramify train' makes one")
     if not checkpoints(folder / "checkpoints"):
         raise ValueError(f"the run in {folder} has no checkpoint yet")
-    return load_config(folder / "config.yaml")
+    return file_config(folder)
 
 
 def spaced(numbers: Sequence[int], most: int) -> list[int]:

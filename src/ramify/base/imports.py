@@ -41,6 +41,11 @@ def import_modules(names: Iterable[str]) -> None:
             _imported[name] = None
 
 
+def forget_module(name: str) -> None:
+    """Leave a module out of ``imported()``: child processes do not import it."""
+    _imported.pop(name, None)
+
+
 def _check_name(name: str) -> None:
     """Raise an ImportError if a name cannot be that of a module."""
     if Path(name).is_file():

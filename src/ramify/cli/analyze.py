@@ -39,8 +39,8 @@ def analyze(
         str,
         typer.Option(
             metavar="NAMES",
-            help="Search only these actions of the position. If both players act at once: of the first player, '/', "
-            "and of the second; nothing: all.",
+            help="Search only these actions of the position, by name or number (#NUMBER where names are numbers). If "
+            "both players act at once: of the first player, '/', and of the second; nothing: all.",
         ),
     ] = "",
     set_: options.SearchSettings = None,
@@ -74,6 +74,8 @@ def analyze(
     """
     from ramify.cli.analysis import describe, picture, print_analysis
 
+    if svg is not None and svg.suffix.lower() not in ("", ".svg"):
+        fail(f"--svg writes only SVG pictures: give a file such as {svg.with_suffix('.svg')}, not {svg}")
     params, settings = options.read_options(game, param, set_)
     position = find_position(game, params, state, actions, seed)
     try:
@@ -168,10 +170,16 @@ def read_only(state: State, text: str) -> Any:
         form = "two lists with '/' between them" if len(state.acting) == 2 else "one list of actions, without '/'"
         raise ValueError(f"--only needs {form} in this position, not {text!r}")
     read = [
-        [read_action(state, word, player) for word in words.split()] or None
+        [read_action(state, word, player, numbers=True) for word in separated(state, words, player)] or None
         for player, words in zip(state.acting, lists, strict=True)
     ]
     return tuple(read) if len(read) == 2 else read[0]
+
+
+def separated(state: State, text: str, player: int) -> list[str]:
+    """The words of a list of actions: by spaces, and by commas unless names have commas."""
+    commas = any("," in state.action_name(int(action), player) for action in state.legal_actions(player))
+    return (text if commas else text.replace(",", " ")).split()
 
 
 def run(searcher: Searcher, state: State, actions: Any = None) -> SearchResult:

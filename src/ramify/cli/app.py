@@ -9,6 +9,7 @@ import typer
 from ramify.cli import (
     analyze,
     bench,
+    check,
     demo,
     doctor,
     export,
@@ -39,6 +40,7 @@ app = typer.Typer(
 FIXED_GAME = (demo.demo, doctor.doctor, htp.htp)  # nothing to import: they know their game
 for command in (
     games.games,
+    check.check,
     analyze.analyze,
     selfplay.selfplay,
     train.train,

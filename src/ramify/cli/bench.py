@@ -20,6 +20,7 @@ CUDA_BATCHES = (1024, 2048, 3072, 4096, 6144)
 
 
 WHAT = ("selfplay", "search", "match")
+SHARES = ("ratio", "busy")  # figures that are parts of a whole
 
 
 def bench(
@@ -62,6 +63,7 @@ def bench(
     from ramify.games import make
 
     if what not in WHAT:  # the game alone: self-play
+        refuse_unknown(what)
         what, game = "selfplay", what
     cores = threads or len(os.sched_getaffinity(0))
     params, settings = options.read_options(game, param, set_)
@@ -87,8 +89,29 @@ def bench(
 
     table = Table(show_header=False, box=None, padding=(0, 2))
     for name, value in figures.items():
-        table.add_row(name, f"{value:,.3f}" if isinstance(value, float) else str(value))
+        table.add_row(name, shown(name, value))
     table_console().print(table)
+
+
+def refuse_unknown(what: str) -> None:
+    """End the command at a first word that is neither what to measure nor a game."""
+    from ramify.base.hints import did_you_mean
+    from ramify.games import families, list_games
+
+    if what not in list_games() and what.partition(":")[0] not in families():
+        hint = did_you_mean(what, [*WHAT, *list_games()], "; ")
+        fail(f"{what!r} is neither what to measure ({', '.join(WHAT)}) nor a game{hint}")
+
+
+def shown(name: str, value: Any) -> str:
+    """A figure for people: shares as percentages."""
+    if isinstance(value, dict):
+        return ", ".join(f"{part} {100 * share:.1f} %" for part, share in value.items())
+    if name in SHARES:
+        return f"{100 * value:.1f} %"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 1000 else f"{value:,.3f}"
+    return str(value)
 
 
 def measure_search(game: Game, evaluator: Any, config: SearchConfig, seconds: float) -> dict[str, Any]:

@@ -37,8 +37,10 @@ def doctor(
 
     The last lines show how many positions per second each library evaluated
     with the networks used on this machine, on one CPU thread. Every batch size
-    is run by the fastest one. The environment variable RAMIFY_BACKEND names one
-    for all, and RAMIFY_CACHE the folder in which the speeds are kept.
+    is run by the fastest one, marked with a star; of several that are nearly as
+    fast, which is noise, by the one in the first column. The environment variable
+    RAMIFY_BACKEND names one for all, and RAMIFY_CACHE the folder in which the
+    speeds are kept.
     """
     if renew:
         renew_speeds()
@@ -95,7 +97,7 @@ def renew_speeds() -> None:
     except ImportError as error:
         fail(f"speeds of networks need torch: {error}")
     for name in measure_again():
-        typer.echo(f"measured {name}", err=True)
+        typer.echo(f"Measured {name}.", err=True)
 
 
 def try_core() -> str | None:
@@ -153,13 +155,13 @@ def print_report(report: dict[str, Any]) -> None:
 
 
 def speeds_table(networks: dict[str, dict[str, dict[str, float]]]) -> Table:
-    """Positions per second by network, batch size and library, with a star for the one that is used."""
+    """Positions per second by network, batch size and library, and a star at what ``fastest`` chooses."""
     from rich.table import Column, Table
 
-    from ramify.evaluators.speeds import BACKENDS, fastest
+    from ramify.evaluators.speeds import BACKENDS, TIE, fastest
 
     table = Table(
-        "positions/s on one CPU thread (* used)",
+        f"positions/s on one CPU thread (* used: the first within {100 * TIE:.0f} % of the fastest)",
         Column("batch", justify="right"),
         *(Column(name, justify="right") for name in BACKENDS),
         box=None,

@@ -58,7 +58,9 @@ StateText = Annotated[
 Actions = Annotated[
     str,
     typer.Option(
-        metavar="NAMES", help="Actions to play first, by name or #NUMBER; two per turn if both players act at once."
+        metavar="NAMES",
+        help="Actions to play first, by name or number (#NUMBER where names are numbers); two per turn if both players "
+        "act at once.",
     ),
 ]
 

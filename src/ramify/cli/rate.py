@@ -64,8 +64,8 @@ def rate(
     if json:
         return print_json({**found, **counts, "seconds": round(time.perf_counter() - started, 1)})
     print_rating(found)
-    print(f"{counts['played']} games played, {counts['found']} found in the store")
-    print(f"write a report with: ramify report {run}")
+    print(f"{counts['played']} games played, {counts['found']} found in the store.")
+    print(f"Write a report with: ramify report {run}")
     return None
 
 
@@ -140,7 +140,7 @@ def print_rating(found: dict[str, Any]) -> None:
     console = table_console()
     console.print(table)
     if found["forfeits"]:
-        console.print(f"forfeited games, not counted: {found['forfeits']}", style="red")
+        console.print(f"Forfeited games, not counted: {found['forfeits']}", style="red")
     if few := arena.few_games((one["name"], one["games"]) for one in found["players"]):
         console.print(few, markup=False, soft_wrap=True)
     console.print(f"Elo is relative to {found['anchor']}, the anchor.", markup=False, soft_wrap=True)

@@ -68,7 +68,7 @@ def report(
         fail(error)
     if json:
         return print_json({"report": str(path)})
-    print(f"wrote {path}")
+    print(f"Wrote {path}.")
     return None
 
 

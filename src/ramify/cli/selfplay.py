@@ -218,4 +218,5 @@ def report(progress: Progress, folder: Path, *, as_json: bool) -> None:
     from ramify.cli.common import table_console
 
     table_console().print(figures_table(progress))
-    print(f"Saved the games to {folder}.")
+    games = f"{progress.games} game" + "s" * (progress.games != 1)
+    print(f"Saved {games} to {folder}." if progress.games else "No game was finished, so none was saved.")

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ramify.base.imports import import_modules, imported
+from ramify.base.imports import forget_module, import_modules, imported
+from ramify.base.settings import setting_text
 from ramify.cli import options
-from ramify.cli.common import Panel, fail, parse_settings, print_json, sparkline, watched
+from ramify.cli.common import Panel, fail, parse_settings, print_json, print_warning, sparkline, watched
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -105,13 +105,22 @@ def run_folder(name: str, params: dict[str, Any]) -> Path:
 
 
 def import_remembered(folder: Path) -> list[str]:
-    """Everything that ``--import`` named, now or when the run in the folder was started; what can be found of the
-    latter is imported."""
+    """The modules that ``--import`` named, now or when the run in the folder was started.
+
+    What can be found of the latter is imported, except where it registers a game that the former have registered.
+    """
+    from ramify.games.registry import registered_stay
     from ramify.training.claims import remembered_imports
 
     for name in remembered_imports(folder):
-        with suppress(ImportError):  # the game may be known all the same; if not, that is the error to report
-            import_modules([name])
+        if name in imported():
+            continue
+        with suppress(ImportError), registered_stay() as replaced:
+            import_modules([name])  # an error is left to whoever needs the game, which may be known all the same
+        if replaced:
+            forget_module(name)
+            given = " and ".join(imported())
+            print_warning(f"using {' and '.join(replaced)} of {given}; the run was started with that of {name}")
     return list(imported())
 
 
@@ -155,8 +164,7 @@ def print_finished(config: TrainConfig, folder: Path, newest: Path) -> None:
 
     best = network_file(str(folder))
     how = "the newest" if best == newest else f"the best rated; the newest is {newest}"
-    texts = {key: value if isinstance(value, str) else dumps(value) for key, value in config.params.items()}
-    params = [word for key, text in texts.items() for word in ("-p", f"{key}={text}")]
+    params = [word for item in config.params.items() for word in ("-p", setting_text(*item))]
     params += [word for module in config.imports for word in ("--import", module)]
     print(f"Training finished. The run is in {folder}.")
     print(f"Network: {best} ({how})")
@@ -242,7 +250,7 @@ class Lines:
 
     def __enter__(self) -> Lines:
         if not self.quiet:
-            self.say(f"training in {self.folder}; Ctrl-C saves and stops")
+            self.say(f"Training in {self.folder}; Ctrl-C saves and stops.")
             self._clock.start()
         return self
 

@@ -28,6 +28,7 @@ Strategy = Callable[[State], Policy] | Mapping[int, Policy]  # a mapping is inde
 Objective = Literal["difference", "returns"]
 
 MAX_POSITIONS = 2_000_000  # some 200 bytes each
+_SHOWN = 3  # actions in a repr
 _SUM = 1e-4  # by which probabilities may miss 1: policies are float32
 
 
@@ -111,6 +112,9 @@ class GameSolution:
         """Returns to come of player 0 minus those of player 1: the same in every equilibrium."""
         return float(self.value[0] - self.value[1])
 
+    def __repr__(self) -> str:
+        return f"<GameSolution of {_summary(self.strategy, self.value)}>"
+
 
 @dataclass(frozen=True)
 class BestResponse:
@@ -119,6 +123,11 @@ class BestResponse:
     player: int
     value: float  # what the player gets
     strategy: TabularStrategy  # the response, and the strategy that it responds to
+
+    def __repr__(self) -> str:
+        return (
+            f"<BestResponse of player {self.player} in {self.strategy.graph.state.game.name}: value {self.value:.6g}>"
+        )
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,29 @@ class MccfrResult:
     nash_conv: float  # exact; in zero-sum games a bound on the error of ``value``
     strategy: TabularStrategy
     iterations: int
+
+    def __repr__(self) -> str:
+        return f"<MccfrResult of {_summary(self.strategy, self.value)}, NashConv {self.nash_conv:.3g}>"
+
+
+def _summary(strategy: TabularStrategy, value: Floats) -> str:
+    """One line: the game, its size, what each player gets, and what the players choose first."""
+    graph = strategy.graph
+    values = ", ".join(f"{one:.6g}" for one in value)
+    chosen = [
+        f"player {player}: {_mixture(graph.state, player, policy)}"
+        for player, policy in zip((0, 1), strategy.outcomes(graph.state), strict=True)
+        if player in graph.state.acting
+    ]
+    return f"{graph.state.game.name}: {graph.positions} positions, value ({values}), {', '.join(chosen)}"
+
+
+def _mixture(state: State, player: int, policy: Floats) -> str:
+    """The most probable actions with their probabilities."""
+    actions = state.outcomes(player)[0]
+    order = [place for place in np.argsort(-policy, kind="stable")[:_SHOWN] if policy[place] > 0]
+    named = [f"{state.action_name(int(actions[place]), player)} ({100 * policy[place]:.3g} %)" for place in order]
+    return " ".join(named) + (" …" if np.count_nonzero(policy) > len(order) else "")
 
 
 def solve_game(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 
+import numpy as np
+
 from ramify.games import IllegalAction, State
 from ramify.games.protocol import ActionLike
 
@@ -33,7 +35,7 @@ def root_actions(state: State, actions: RootActions) -> PlayerActions:
         )
     only: list[tuple[int, ...]] = [(), ()]
     for player, given in zip(acting, lists, strict=True):
-        only[player] = () if given is None else _numbers(state, player, _listed(given, "actions"))
+        only[player] = () if given is None else _numbers(state, player, _listed(given, "actions"), len(acting) == 2)
     return only[0], only[1]
 
 
@@ -56,11 +58,14 @@ def _listed(given: object, what: str) -> list[object]:
     return list(given)  # type: ignore[call-overload, no-any-return]
 
 
-def _numbers(state: State, player: int, given: list[object]) -> tuple[int, ...]:
+def _numbers(state: State, player: int, given: list[object], both: bool) -> tuple[int, ...]:
     if not given:
-        raise ValueError("actions is empty: list at least one legal action, or give None for all")
+        of = f" for player {player}" if both else ""
+        raise ValueError(f"actions is empty{of}: list at least one legal action, or give None for all")
     chosen = set()
     for item in given:
+        if isinstance(item, bool | np.bool_):
+            raise ValueError(f"actions must be numbers or names of actions, not {item!r}")
         try:
             chosen.add(state.action(item, player) if isinstance(item, str) else operator.index(item))  # type: ignore[arg-type]
         except TypeError:

@@ -12,8 +12,11 @@ class UnclearActionError(ValueError):
     """An ambiguous name of an action; the message lists the possible actions."""
 
 
-def read_action(state: State, word: str, player: int) -> int:
-    """The action with that name (case is ignored if unambiguous) or that number after '#'; in chess also SAN."""
+def read_action(state: State, word: str, player: int, *, numbers: bool = False) -> int:
+    """The action with that name (case is ignored if unambiguous) or that number after '#'; in chess also SAN.
+
+    ``numbers``: also by its number alone, unless names of legal actions are numbers too.
+    """
     number = word.removeprefix("#")
     if number != word and number.isdecimal():
         return int(number)
@@ -21,6 +24,8 @@ def read_action(state: State, word: str, player: int) -> int:
         return state.action(word, player)
     except ValueError:
         found = _alike(state, word, player) or (_by_san(state, word) if state.game.name == "chess" else {})
+        if not found and numbers and word.isdecimal():
+            found = _by_number(state, word, player)
         if not found:
             raise
     if len(found) > 1:
@@ -32,6 +37,20 @@ def _alike(state: State, word: str, player: int) -> dict[str, int]:
     """Legal actions whose names differ from the word in case only."""
     names = {state.action_name(int(action), player): int(action) for action in state.legal_actions(player)}
     return {name: action for name, action in names.items() if name.lower() == word.lower()}
+
+
+def _by_number(state: State, word: str, player: int) -> dict[str, int]:
+    """The legal action with that number, if there is one and no name of an action is a number."""
+    legal = state.legal_actions(player).tolist()
+    if int(word) not in legal:
+        return {}
+    names = [state.action_name(action, player) for action in legal]
+    if any(name.isdecimal() for name in names):
+        raise UnclearActionError(
+            f"{word!r} names no legal action of player {player}, such as {' or '.join(names[:3])}; "
+            f"to give an action by its number, write #{word}"
+        )
+    return {word: int(word)}
 
 
 def _by_san(state: State, word: str) -> dict[str, int]:
@@ -75,7 +94,8 @@ def play_words(state: State, words: Sequence[str]) -> list[tuple[int, ...]]:
             raise ValueError(
                 f"both players act at once, so a turn needs two actions: the second one after {left[0]!r} is missing"
             )
-        turns.append(tuple(read_action(state, word, player) for word, player in zip(left, acting, strict=False)))
+        turn = zip(left, acting, strict=False)
+        turns.append(tuple(read_action(state, word, player, numbers=True) for word, player in turn))
         state.apply(*turns[-1])
         del left[: len(acting)]
     return turns

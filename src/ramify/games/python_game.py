@@ -17,6 +17,8 @@ from ramify._core import InvalidInput
 from ramify.base.hints import did_you_mean
 from ramify.base.seeds import checked_seed
 from ramify.games.broken import BrokenGame
+from ramify.games.failures import call_form
+from ramify.games.plain import like
 from ramify.games.protocol import Symmetry
 from ramify.games.python_state import PythonState
 from ramify.games.stable import stable_bytes, stable_key
@@ -29,6 +31,7 @@ class _GameType(ABCMeta):
     """Metaclass of games: stores the constructor's arguments as parameters and validates the class attributes."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        _refuse_missing_methods(cls)
         params = _bound(cls, args, kwargs)
         game = super().__call__(*args, **kwargs)
         if "params" not in vars(game):
@@ -137,12 +140,19 @@ class PythonGame(metaclass=_GameType):
     def state(self, position: Any = _MISSING, returns: Sequence[float] = (0.0, 0.0), **unknown: Any) -> PythonState:
         """A state from its parts (as in `state.fields`): a position, and the rewards so far.
 
-        The position is accepted if acting, legal_actions, observation and key work on it; otherwise InvalidInput
-        names the method that failed.
+        Lists, as JSON has them, become what the initial position has in their place: tuples, unless that has lists,
+        sets, arrays or named tuples there. The position is accepted if acting, legal_actions, observation and key
+        work on it; otherwise InvalidInput names the method that failed.
         """
         refuse_parts(self.name, ["position", "returns"], unknown)
         if position is _MISSING:
             raise InvalidInput(f"{self.name}: position is required")
+        if isinstance(position, list | tuple | dict):
+            example = self.start(np.random.default_rng(0))
+            try:
+                position = like(position, example)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InvalidInput(f"{self.name}: {reprlib.repr(position)} is not a position: {error}") from None
         state = PythonState(self, position, _checked_returns(self.name, returns))
         _try_out(state)
         return state
@@ -170,6 +180,15 @@ class PythonGame(metaclass=_GameType):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.params)
+
+
+def _refuse_missing_methods(cls: type) -> None:
+    """Raise a TypeError with the methods that a class does not define: how each begins, and what it has to return."""
+    missing = [method for name, method in vars(PythonGame).items() if name in getattr(cls, "__abstractmethods__", ())]
+    if missing:
+        names = ", ".join(method.__name__ for method in missing)
+        forms = "; ".join(f"{call_form(method)}: {str(method.__doc__).rstrip('.')}" for method in missing)
+        raise TypeError(f"{cls.__name__} has to define {names}. {forms}")
 
 
 def _restore(cls: type[PythonGame], params: dict[str, Any]) -> PythonGame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 from ramify import _core
@@ -50,6 +51,17 @@ def _register(factory: F, name: Any) -> F:
         factory.name = name  # type: ignore[attr-defined]  # the class learns the name it is known by
     _python_games[name] = factory
     return factory
+
+
+@contextmanager
+def registered_stay() -> Iterator[list[str]]:
+    """What registers games within does not replace those registered before; yields the names that it tried to."""
+    before, tried = dict(_python_games), list[str]()
+    try:
+        yield tried
+    finally:
+        tried += [name for name, factory in before.items() if _python_games[name] is not factory]
+        _python_games.update(before)
 
 
 def registered(name: str) -> Factory | None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ramify.base.files import write_atomically
+from ramify.base.settings import SettingsError
 from ramify.training.checkpoints import (
     CONFIG,
     NEEDED,
@@ -112,6 +113,19 @@ def known_config(folder: Path) -> TrainConfig | None:
     return load_config(folder / CONFIG) if (folder / CONFIG).exists() else None
 
 
+def file_config(folder: Path) -> TrainConfig:
+    """The settings in a run's ``config.yaml``; a ValueError says how to repair a file that no longer has any."""
+    try:
+        return load_config(folder / CONFIG)
+    except SettingsError as error:
+        if read_marker(folder) is None:
+            raise
+        raise ValueError(
+            f"{folder / CONFIG} is damaged: {error}; the run's settings are also in {MARKER}: "
+            f"delete {CONFIG}, and 'ramify train' writes it again"
+        ) from None
+
+
 def remembered_imports(folder: Path) -> tuple[str, ...]:
     """The modules imported by the run in a directory, so that resuming it needs no ``--import``; () without a run.
 
@@ -124,6 +138,8 @@ def remembered_imports(folder: Path) -> tuple[str, ...]:
 
 def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
     """Raise a ValueError if the directory has a run with other settings."""
+    if (folder / CONFIG).is_file():
+        file_config(folder)  # a damaged one is not passed over: other commands read it
     known = known_config(folder)
     if known is None or (read_marker(folder) is not None and not has_work(folder)):
         return

@@ -77,6 +77,17 @@ def _given_arrays(state: State, before: Facts) -> Seen:
                 return
 
 
+@promise("names", Stage.HANDLING)
+def named(visit: Visit) -> Seen:
+    """Every legal action has a name: before illegal actions are refused with a message that lists the legal ones."""
+    for player in visit.state.acting:
+        for action in visit.state.legal_actions(player).tolist():
+            name = visit.state.action_name(action, player)
+            if not isinstance(name, str) or not name:
+                yield f"action_name({action}, {player}) is {name!r}"
+                return
+
+
 @promise("illegal actions", Stage.HANDLING)
 def illegal_actions(visit: Visit) -> Seen:
     before = facts(visit.state)

@@ -35,9 +35,7 @@ def names(visit: Visit) -> Seen:
         known: dict[str, int] = {}
         for action in state.legal_actions(player).tolist():
             name = state.action_name(action, player)
-            if not isinstance(name, str) or not name:
-                yield f"action_name({action}, {player}) is {name!r}"
-            elif name in known:
+            if name in known:
                 yield f"actions {known[name]} and {action} of player {player} are both called {name!r}"
             elif (found := state.action(name, player)) != action:
                 yield f"action {action} of player {player} is called {name!r}, which names {found}"
