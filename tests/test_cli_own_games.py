@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import ramify as rf
-from ramify.arena import PlayerConfig, match
+from ramify.arena import Limits, MatchConfig, PlayerConfig, match
+from ramify.games.ending import MOST_TURNS
 from ramify.games.failures import game_failure
+from ramify.selfplay import PlayConfig, SelfPlay
 
 GAME = '''
 from typing import Annotated
@@ -93,6 +95,70 @@ def test_an_error_of_a_game_is_one_line_that_says_where(
         assert part in err
 
 
+@pytest.mark.parametrize("command", ["analyze", "selfplay", "match"])
+def test_a_game_that_does_not_end_is_said_not_to(command: str, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(GAME.replace("(position[1],) if position[0] else ()", "(position[1],)"))
+    source = (tmp_path / "own.py").read_text().replace("min(position[0], 3)", "3")
+    (tmp_path / "own.py").write_text(source)
+    code, _, err = ramify(tmp_path, *COMMANDS[command], "--import", "own.py")
+    assert (code, err.count("\n")) == (2, 1)
+    for part in ("'pile'", f"{MOST_TURNS} turns", "ramify check pile -p size=9 -p kind=1 --import own.py"):
+        assert part in err
+
+
+class Circle(rf.PythonGame):
+    """Never ends."""
+
+    num_actions, observation_shape = 1, (1,)
+
+    def start(self, rng):
+        return 0
+
+    def acting(self, position):
+        return (position,)
+
+    def legal_actions(self, position, player):
+        return (0,)
+
+    def apply(self, position, action):
+        return 1 - position, (0, 0)
+
+    def observation(self, position, player):
+        return [position]
+
+
+def test_a_match_that_does_not_end_is_an_error_unless_games_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ramify.arena.runner.MOST_TURNS", 50)
+    with pytest.raises(rf.BrokenGame, match=r"'circle' was not over .*max_moves"):
+        match(Circle(), "random", Second(), 2)
+    games = match(Circle(), "random", Second(), 2, config=MatchConfig(limits=Limits(max_moves=60)))
+    assert [(game.reason, len(game.actions)) for game in games] == [("cut", 60)] * 2
+
+
+def test_self_play_that_does_not_end_is_an_error_unless_games_are_cut() -> None:
+    with pytest.raises(rf.BrokenGame, match=r"'circle' was not over .*max_moves"):
+        SelfPlay(Circle(), rf.evaluators.Uniform())
+    how = PlayConfig(max_moves=5)
+    played = SelfPlay(Circle(), rf.evaluators.Uniform(), rf.SearchConfig(simulations=2), how, games=2, parallel_games=2)
+    assert sum(len(records) for records in played) == 2
+    with pytest.raises(rf.BrokenGame, match="evaluator"):
+        SelfPlay(Circle(), rf.evaluators.Rollout(), play=how)
+
+
+def test_check_shows_the_problems_of_a_game_and_that_there_are_none(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GAME)
+    code, out, err = ramify(tmp_path, "check", "pile", "-p", "size=7", "--import", "good.py", "--games", "5")
+    assert (code, err) == (0, "")
+    assert out.startswith("pile(size=7, kind=1): every promise kept in 5 games")
+    (tmp_path / "bad.py").write_text(RAISING)
+    code, out, err = ramify(tmp_path, "check", "pile", "--import", "bad.py", "--json")
+    assert (code, err) == (1, "")
+    found = json.loads(out)
+    assert not found["ok"]
+    assert {problem["promise"] for problem in found["problems"]} == {"playing"}
+    assert "KeyError" in found["problems"][0]["seen"]
+
+
 def test_its_traceback_is_shown_for_debug(tmp_path: Path) -> None:
     (tmp_path / "pile_game.py").write_text(RAISING)
     code, _, err = ramify(tmp_path, *COMMANDS["match"], "--import", "pile_game.py", "--debug")
@@ -139,6 +205,15 @@ class Meddling(PlayerConfig):
 
     def close(self):
         pass
+
+
+class Second(Meddling):
+    """Plays the only action that there is."""
+
+    kind: str = "second"  # type: ignore[assignment]
+
+    def choose(self, turns):
+        return [0 for _ in turns]
 
 
 @pytest.mark.parametrize(

@@ -323,6 +323,7 @@ void bind_state(nb::module_& m) {
 void bind_games(nb::module_& m) {
   m.attr("hooks") = nb::dict();
   m.attr("SAME_RETURNS") = kSameReturns;
+  m.attr("MOST_TURNS") = kMostTurns;
   bind_symmetry(m);
   bind_game(m);
   bind_state(m);

@@ -106,6 +106,13 @@ class PythonRules {
     return left;
   }
 
+  // For a random game that does not end.
+  [[noreturn]] void refuse_endless(const State& s, std::int64_t turns) const {
+    const nb::object error = nb::module_::import_("ramify.games.ending").attr("endless_rollout")(s.state().attr("game"), turns);
+    PyErr_SetObject(error.type().ptr(), error.ptr());
+    throw nb::python_error();
+  }
+
   Key key(const State& s) const { return read<Key>(s.state().attr("key"), "key must be a 64-bit whole number"); }
 
   double heuristic(const State& s) const {

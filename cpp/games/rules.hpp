@@ -24,6 +24,8 @@ namespace ramify {
 using Action = std::int32_t;  // a player's choice: an index into the policy vector
 constexpr Action kNone = -1;  // the "action" of a player who does not act
 
+constexpr std::int64_t kMostTurns = 10'000;  // of a random game written in Python, before it is said not to end
+
 using Rewards = std::array<float, 2>;  // one per player
 using Shape = std::vector<int>;        // of an observation: usually channels, rows, columns
 

@@ -38,6 +38,8 @@ hooks: dict[str, Callable[..., Any]]
 
 SAME_RETURNS: float = 1e-06
 
+MOST_TURNS: int = 10000
+
 class Symmetry:
     """A symmetry of a game, as permutations of its observations and actions."""
 

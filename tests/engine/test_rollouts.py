@@ -146,6 +146,35 @@ def search_below(games: int, many: bool) -> None:
     raise AssertionError("no seed ends the first game")
 
 
+UNLIMITED = """
+import pytest
+import ramify as rf
+from tests.engine.test_rollouts import Endless
+
+state = Endless(ends=False).initial_state()
+for search in (rf.Searcher(state.game, rf.evaluators.Rollout(2)).run, lambda state: rf.search(state, simulations=10)):
+    with pytest.raises(rf.BrokenGame, match=f"'endless' was not over after {rf._core.MOST_TURNS} turns.*check_game"):
+        search(state)
+state.apply(0)
+assert rf.search(state, rf.evaluators.Uniform(), simulations=50).visits.sum() == 49
+"""
+
+
+def test_random_games_that_do_not_end_are_an_error_without_a_time_limit() -> None:
+    run_child(UNLIMITED)
+
+
+class Long(Endless):
+    """Ends after exactly as many turns as a random game may have."""
+
+    def acting(self, position: Any) -> tuple[int, ...]:
+        return (position % 2,) if position < _core.MOST_TURNS else ()
+
+
+def test_the_longest_random_game_is_played_to_its_end() -> None:
+    assert rf.search(Long(ends=False).initial_state(), simulations=1).evaluation.tolist() == [0.0, 0.0]
+
+
 def test_random_games_go_on_where_the_clock_stopped_them() -> None:
     state = rf.make("tictactoe").initial_state()
     python = Paths("alternating", turns=9, branching=3).initial_state()

@@ -178,6 +178,14 @@ def test_an_endless_game_says_where_it_stopped():
     assert len(report.problems[0].history) == 40
 
 
+def test_one_endless_game_is_enough_and_its_report_is_short():
+    report, promises = found(Endless(), max_turns=2000)
+    assert promises == {"ending"}
+    assert (len(report.problems), report.turns) == (1, 2000)
+    assert len(report.problems[0].history) == 2000
+    assert len(str(report)) < 2000
+
+
 def test_errors_of_the_checker_itself_are_not_swallowed():
     class Exits(Mutant):
         def start(self, rng):

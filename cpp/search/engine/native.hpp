@@ -23,7 +23,11 @@ RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor&
     const Rewards rewards = dynamics_.apply(cursor, joint);
     for (int p = 0; p < 2; ++p) game.paid[p] += game.weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);
     game.weight *= settings_.discount;
-    if (++game.plies % kLook == 0 && std::chrono::steady_clock::now() >= run.deadline &&
+    ++game.plies;
+    if constexpr (D::kNeedsPython)  // native games end by their rules
+      if (game.plies - game.began >= kMostTurns && dynamics_.acting(cursor) != kOver)
+        dynamics_.rules().refuse_endless(cursor, kMostTurns);
+    if (game.plies % kLook == 0 && std::chrono::steady_clock::now() >= run.deadline &&
         (!run.late || game.plies - game.began >= kLong))
       return false;
   }

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from ramify import _core
 from ramify.arena.played import Fixture, Limits, Played, Winner
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn
 from ramify.base.seeds import derive
 from ramify.games import BrokenGame, Game, State
+from ramify.games.ending import MOST_TURNS, endless
 from ramify.games.failures import game_failure
 
 Finish = Callable[[Played], None]
@@ -170,6 +172,9 @@ def advance(running: Running) -> Played | None:
         return running.ended(winner, "adjudicated")
     if limits.max_moves is not None and len(running.actions) >= limits.max_moves:
         return running.ended(None, "cut", f"after {len(running.actions)} turns")
+    native = isinstance(state, _core.State)  # these games end by their rules
+    if limits.max_moves is None and len(running.actions) >= MOST_TURNS and not native:
+        raise endless(state.game, "set max_moves (--max-moves N) to end such games as draws")
     return None
 
 

@@ -58,6 +58,11 @@ def read_value(text: str) -> Any:
         return WORDS.get(text, text)
 
 
+def setting_text(name: str, value: Any) -> str:
+    """A setting as typed, ``name=value``: what ``read_value`` reads back, if it can be written so."""
+    return f"{name}={value if isinstance(value, str) else json.dumps(value, default=repr)}"
+
+
 def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
     """The error message for invalid settings; ``known`` are the valid names."""
     names, lines = list(known), []

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from ramify.base.imports import import_modules, imported
+from ramify.base.settings import setting_text
 from ramify.cli import options
 from ramify.cli.common import Panel, fail, parse_settings, print_json, sparkline, watched
 
@@ -155,8 +155,7 @@ def print_finished(config: TrainConfig, folder: Path, newest: Path) -> None:
 
     best = network_file(str(folder))
     how = "the newest" if best == newest else f"the best rated; the newest is {newest}"
-    texts = {key: value if isinstance(value, str) else dumps(value) for key, value in config.params.items()}
-    params = [word for key, text in texts.items() for word in ("-p", f"{key}={text}")]
+    params = [word for item in config.params.items() for word in ("-p", setting_text(*item))]
     params += [word for module in config.imports for word in ("--import", module)]
     print(f"Training finished. The run is in {folder}.")
     print(f"Network: {best} ({how})")

@@ -16,12 +16,14 @@ import numpy as np
 
 from ramify.games import promises
 from ramify.games.broken import BrokenGame
+from ramify.games.ending import MOST_TURNS
 from ramify.games.promises import CHECKS, Memory, Stage, Visit
 from ramify.games.protocol import Game, State
 from ramify.games.python_game import PythonGame
 from ramify.games.report import Problem, Report, Turn
 
 EXAMINED = 12  # positions of one game that are examined in full
+THOROUGH, EVERY = 1000, 20  # form is examined in so many turns of a game, then in one of so many
 PER_PROMISE = 3  # problems kept of one promise
 ENOUGH = 6  # problems after which no further game is played
 
@@ -43,7 +45,7 @@ def check_game(
     games: int = 50,
     seed: int = 0,
     *,
-    max_turns: int = 10_000,
+    max_turns: int = MOST_TURNS,
     max_seconds: float = 60.0,
     raises: bool = True,
 ) -> Report:
@@ -109,6 +111,7 @@ class _Checker:
         self.found: list[tuple[Stage, Problem]] = []
         self.done = self.turns = self.positions = 0
         self.visit: Visit | None = None  # the position at hand
+        self.endless = False  # a game was too long: others would take as long, and tell no more
 
     def run(self) -> Report:
         """The whole check."""
@@ -144,7 +147,7 @@ class _Checker:
             if self.found:
                 return
         for index in range(self.games):
-            if len(self.found) < ENOUGH:
+            if len(self.found) < ENOUGH and not self.endless:
                 with suppress(_AbandonedError):
                     self._check_one(self.seed + index, np.random.default_rng([self.seed, index]))
 
@@ -160,11 +163,13 @@ class _Checker:
         state, twin = (promises.ask("playing", self.game.initial_state, seed) for _ in range(2))
         self.visit = Visit(self.game, state, seed, history, rng, self.memory)
         while True:
-            self._examine(self.visit, Stage.FORM)
-            self._hold("determinism", Stage.REPEATABLE, lambda: _unequal(state, twin))
+            if len(history) < THOROUGH or len(history) % EVERY == 0 or state.is_over:
+                self._examine(self.visit, Stage.FORM)
+                self._hold("determinism", Stage.REPEATABLE, lambda: _unequal(state, twin))
             if state.is_over:
                 return ()
             if len(history) >= self.max_turns:
+                self.endless = True
                 self._fail("ending", Stage.FORM, f"the game is not over after {self.max_turns} turns")
             turn, before = promises.some_turn(state, rng), state.returns.copy()
             given = promises.play(state, turn)

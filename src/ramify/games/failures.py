@@ -5,12 +5,15 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ramify.base.imports import imported
+from ramify.base.settings import setting_text
 from ramify.games.broken import BrokenGame
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -64,8 +67,8 @@ def _raised(error: BaseException, owner: Any, steps: list[Step]) -> str:
     game = getattr(owner, "game", owner)
     if method == "__init__":
         given = ", ".join(f"{name}={value!r}" for name, value in _arguments(steps[0][0]))
-        return f"game {_name(game)!r} cannot be made with {given or 'no parameters'}: {what} ({_place(file, line)})"
-    return f"game {_name(game)!r}: {method} raised {what} ({_place(file, line)}); {_hint(game)}"
+        return f"game {game_name(game)!r} cannot be made with {given or 'no parameters'}: {what} ({_place(file, line)})"
+    return f"game {game_name(game)!r}: {method} raised {what} ({_place(file, line)}); {check_hint(game)}"
 
 
 def _arguments(frame: FrameType) -> list[tuple[str, Any]]:
@@ -78,14 +81,16 @@ def _arguments(frame: FrameType) -> list[tuple[str, Any]]:
 def _broken(error: BrokenGame, steps: list[Step]) -> str | None:
     """For an error of PythonState: one of its methods got something from the game that no game may return."""
     game = _searched_game(steps)
-    if game is None or error.method is None:
+    if error.method is None:
+        return str(error).partition("\n")[0]  # a sentence already, or the report of check_game
+    if game is None:
         return None
     what = str(error).partition(", in\n")[0].removeprefix(f"{type(game).__name__}.")
     place = ""
     with suppress(OSError, TypeError, AttributeError):
         method = getattr(type(game), error.method)
         place = f" ({_place(inspect.getfile(method), inspect.getsourcelines(method)[1])})"
-    return f"game {_name(game)!r}: {' '.join(what.split())}{place}; {_hint(game)}"
+    return f"game {game_name(game)!r}: {' '.join(what.split())}{place}; {check_hint(game)}"
 
 
 def _searched_game(steps: list[Step]) -> Any:
@@ -109,18 +114,30 @@ def _miscalled(error: TypeError, steps: list[Step]) -> str | None:
     names = ", ".join(inspect.signature(wanted).parameters) if wanted is not None else ""
     right = f"; it must be {said[1]}({names})" if names else ""
     place = _place(file, method.__code__.co_firstlineno)
-    return f"game {_name(game)!r}: {' '.join(str(error).split())} ({place}){right}; {_hint(game)}"
+    return f"game {game_name(game)!r}: {' '.join(str(error).split())} ({place}){right}; {check_hint(game)}"
 
 
-def _name(game: Any) -> str:
+def game_name(game: Any) -> str:
+    """The name by which a game is known."""
     return str(getattr(game, "name", type(game).__name__))
 
 
-def _hint(game: Any) -> str:
-    params = "".join(f", {name}={value!r}" for name, value in getattr(game, "params", {}).items())
-    return f"rf.check_game(rf.make({_name(game)!r}{params})) looks for the errors of a game"
+def check_hint(game: Any) -> str:
+    """How to look for the errors of a game: a command if the game came with ``--import``, otherwise a call."""
+    name, params = game_name(game), getattr(game, "params", {})
+    if imported():
+        words = ["ramify", "check", name, *(word for item in params.items() for word in ("-p", setting_text(*item)))]
+        words += [word for module in imported() for word in ("--import", _short(module))]
+        return f"to look for the errors of the game: {shlex.join(words)} (in Python: rf.check_game)"
+    given = "".join(f", {key}={value!r}" for key, value in params.items())
+    return f"rf.check_game(rf.make({name!r}{given})) looks for the errors of a game"
+
+
+def _short(file: str) -> str:
+    """The path of a file from here if it is below, otherwise in full; the name of a module as it is."""
+    short = os.path.relpath(file) if Path(file).is_absolute() else file
+    return file if short.startswith(os.pardir) else short
 
 
 def _place(file: str, line: int) -> str:
-    short = os.path.relpath(file)
-    return f"{file if short.startswith(os.pardir) else short}:{line}"
+    return f"{_short(str(Path(file).absolute()))}:{line}"

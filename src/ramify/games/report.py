@@ -28,6 +28,8 @@ PROMISES = {
     "keys": "key has 64 bits; equal keys mean equal observations, legal actions and, up to repetition, futures",
     "symmetries": "symmetries are permutations, the identity first, and commute with apply",
 }
+LONGEST_HISTORY = 200  # turns that are printed
+LONGEST_TEXT = 4000  # characters of a position or a finding that are printed
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,19 @@ class Problem:
     error: BaseException | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        lines = [f"{self.promise}: {self.seen}", f"  promised: {PROMISES[self.promise]}"]
+        lines = [f"{self.promise}: {_cut(self.seen)}", f"  promised: {PROMISES[self.promise]}"]
         if self.seed is not None:
             lines.append(f"  state = game.initial_state(seed={self.seed})")
-            if self.history:
+            if len(self.history) > LONGEST_HISTORY:
+                shown = f"for actions in problem.history: state.apply(*actions)  # {len(self.history)} turns"
+                lines.append(f"  {shown}; problem is one of report.problems")
+            elif self.history:
                 lines.append(f"  for actions in {list(self.history)}: state.apply(*actions)")
-        return "\n".join(lines) + (f"\n{indent(self.text, '    ')}" if self.text else "")
+        return "\n".join(lines) + (f"\n{indent(_cut(self.text), '    ')}" if self.text else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} … ({len(text)} characters)"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from ramify.engine.pipeline import Pipeline
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.source import RulesSource, Source
 from ramify.games import Game
+from ramify.games.ending import CUT_GAMES, NEED_AN_END, refuse_endless
 from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
 from ramify.selfplay.latent import latent_source
@@ -82,6 +83,8 @@ class SelfPlay:
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
         rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
         self._native = rollouts >= 0
+        if rollouts > 0 or self.play.max_moves is None:
+            refuse_endless(game, NEED_AN_END if rollouts > 0 else CUT_GAMES)
         latent = latent_source(game, evaluator, self.play, fixed_batches) if hasattr(evaluator, "recurrent") else None
         cached = self.search.cache and not self._native and latent is None
         self.cache = EvaluationCache(self.evaluator, self.search.cache) if cached else None

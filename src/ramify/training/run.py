@@ -21,6 +21,7 @@ from ramify.engine.config import SearchConfig
 from ramify.evaluators.network import Network
 from ramify.games import Game
 from ramify.games import make as make_game
+from ramify.games.ending import CUT_GAMES, refuse_endless
 from ramify.networks import GameNetwork, load, make, network_id
 from ramify.networks.devices import choose_device
 from ramify.selfplay.journal import recover
@@ -453,6 +454,8 @@ def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathL
     refuse_other_settings(chosen, place)
     training = Training(chosen, place)
     training.refuse_other_mode()
+    if chosen.play.max_moves is None:
+        refuse_endless(training.game, CUT_GAMES)
     return training
 
 
