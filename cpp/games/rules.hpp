@@ -17,6 +17,7 @@
 
 #include "base/hash.hpp"
 #include "base/params.hpp"
+#include "base/rng.hpp"
 #include "base/value.hpp"
 
 namespace ramify {
@@ -103,6 +104,14 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //       look at a glance, from 0 on; from 2^20 on for what answers itself, as captures. Left out: all alike.
 //   int sharp(state, Action* actions)      actions after which a heuristic is not to be trusted, as captures; -1 where
 //       none is before every action was tried, as in check. Left out: none.
+
+//   Action greedy(state, player, Rng&)     the action of a simple player who is better than a random one, for rollouts.
+//       Left out: rollouts by such a player are refused.
+
+template <class R>
+concept HasGreedy = requires(const R rules, const typename R::State state, Rng& rng) {
+  { rules.greedy(state, 0, rng) } -> std::same_as<Action>;
+};
 
 template <class R>
 concept MergesActions = requires(const R rules, const typename R::State state, Action* actions, std::int16_t* index) {

@@ -201,6 +201,9 @@ class Search final : public AnySearch {
     std::chrono::steady_clock::time_point deadline;
     bool late;  // nothing is known of the root, and no time is left
   };
+  static constexpr bool kGreedy = requires(const D& dynamics, const Cursor& cursor, Rng& rng) {
+    dynamics.rules().greedy(cursor, 0, rng);
+  };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
   // What one thread needs to descend; nothing here is shared.

@@ -1,4 +1,4 @@
-// Evaluators of the core: uniform priors, random games. Part of search/search.hpp, which includes it.
+// Evaluators of the core: uniform priors, games played on at random or by a greedy player. Part of search/search.hpp, which includes it.
 #pragma once
 
 #include "search/search.hpp"
@@ -15,6 +15,11 @@ RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor&
     Joint joint;
     for (int p = 0; p < 2; ++p)
       if (acts(acting, p)) {
+        if constexpr (kGreedy)
+          if (run.evaluator.greedy) {
+            joint.of[static_cast<std::size_t>(p)] = dynamics_.rules().greedy(cursor, p, game.rng);
+            continue;
+          }
         const int n = dynamics_.legal(cursor, p, worker.actions.data());
         if constexpr (D::kNeedsPython)
           if (n <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
@@ -183,6 +188,8 @@ void Search<D>::run_worker(Worker& worker, const NativeRun& run, std::atomic<std
 template <class D>
 std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) {
   using Clock = std::chrono::steady_clock;
+  if constexpr (!kGreedy)
+    if (evaluator.greedy) throw InvalidInput("greedy rollouts need a game that knows a greedy player, as pyrat does");
   const auto allowed = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9));
   const NativeRun run{evaluator, Clock::now() + std::chrono::duration_cast<Clock::duration>(allowed),
                       seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady};
