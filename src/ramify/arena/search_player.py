@@ -86,7 +86,7 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
     kind: Literal["search"] = "search"
     evaluator: str = Field(
         DEFAULT_EVALUATOR,
-        pattern=r"^(uniform|rollout(:[1-9]\d{0,8})?)$",
+        pattern=r"^(uniform|(rollout|greedy)(:[1-9]\d{0,8})?)$",
         description="Evaluator used without a network: uniform, rollout, rollout:N, or greedy.",
     )
     acting: Method | Literal["lcb"] = Field("visits", description="Policy from which actions are chosen.")
