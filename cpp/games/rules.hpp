@@ -17,7 +17,6 @@
 
 #include "base/hash.hpp"
 #include "base/params.hpp"
-#include "base/rng.hpp"
 #include "base/value.hpp"
 
 namespace ramify {
@@ -105,12 +104,12 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   int sharp(state, Action* actions)      actions after which a heuristic is not to be trusted, as captures; -1 where
 //       none is before every action was tried, as in check. Left out: none.
 
-//   Action greedy(state, player, Rng&)     the action of a simple player who is better than a random one, for rollouts.
-//       Left out: rollouts by such a player are refused.
+//   int greedy(state, player, Action* actions)   the best actions by the judgement of a simple player, ascending, at least
+//       one; for rollouts. Left out: rollouts by such a player are refused.
 
 template <class R>
-concept HasGreedy = requires(const R rules, const typename R::State state, Rng& rng) {
-  { rules.greedy(state, 0, rng) } -> std::same_as<Action>;
+concept HasGreedy = requires(const R rules, const typename R::State state, Action* actions) {
+  { rules.greedy(state, 0, actions) } -> std::same_as<int>;
 };
 
 template <class R>

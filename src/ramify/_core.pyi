@@ -185,11 +185,11 @@ class State:
         The player may be omitted if only one player acts.
         """
 
-    def greedy_action(self, player: int | None = None, seed: int = 0) -> int | None:
+    def greedy_actions(self, player: int | None = None) -> NDArray[numpy.int32] | None:
         """
-        Return the action of the game's greedy player, in PyRat a step towards the nearest cheese; None if it has none.
+        Return the best actions by the game's simple player, an int32 array; None if the game has no such player.
 
-        Of several equally good actions, the seed chooses one.
+        In PyRat these are the steps on shortest ways to the nearest cheese.
         """
 
     def legal_mask(self, player: int | None = None) -> NDArray[numpy.bool_]:

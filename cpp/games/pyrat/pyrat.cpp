@@ -123,38 +123,30 @@ int PyRat::outcomes(const State& s, int player, Action* out, std::int16_t* index
   return count + 1;
 }
 
-Action PyRat::greedy(const State& s, int player, Rng& rng) const {
+int PyRat::greedy(const State& s, int player, Action* steps) const {
   const Setup& setup = *s.setup;
   const Player& who = s.players[static_cast<std::size_t>(player)];
-  if (who.mud > 0) return kStay;
   int nearest = Paths::kNever;
-  std::array<Action, kActions> steps;
-  std::uint32_t count = 0;
-  unsigned listed = 0;
-  for (std::size_t word = 0; word * 64 < setup.pieces.size(); ++word)
+  unsigned good = 0;  // bit per direction
+  for (std::size_t word = 0; who.mud == 0 && word * 64 < setup.pieces.size(); ++word)
     for (std::uint64_t left = s.cheese[word]; left; left &= left - 1) {
       const int piece = static_cast<int>(word) * 64 + std::countr_zero(left);
       const std::uint16_t* const turns = setup.paths.to(setup.maze, setup.pieces, piece);
       const int far = turns[who.cell];
-      if (far > nearest || far == Paths::kNever || far == 0) {
-        if (far == 0) return kStay;
-        continue;
-      }
-      if (far < nearest) {
-        nearest = far;
-        count = 0;
-        listed = 0;
-      }
+      if (far > nearest || far == Paths::kNever) continue;
+      if (far < nearest) good = 0;
+      nearest = far;
       for (Action action = 0; action < kDirections; ++action) {
         const Passage passage = setup.maze.at(who.cell, action);
-        if (passage == kWall || (listed >> action & 1)) continue;
-        if (turns[setup.maze.neighbour(who.cell, action)] + turns_through(passage) != far) continue;
-        steps[count++] = action;
-        listed |= 1u << action;
+        if (passage == kWall || turns[setup.maze.neighbour(who.cell, action)] + turns_through(passage) != far) continue;
+        good |= 1u << action;
       }
     }
-  if (count == 0) return kStay;
-  return count == 1 ? steps[0] : steps[rng.below(count)];
+  if (good == 0) good = 1u << kStay;
+  int count = 0;
+  for (Action action = 0; action < kActions; ++action)
+    if (good >> action & 1) steps[count++] = action;
+  return count;
 }
 
 Rewards PyRat::reward(const State& s, const std::array<int, 2>& gained) const {

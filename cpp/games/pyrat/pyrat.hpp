@@ -103,8 +103,8 @@ class PyRat {
     return combine(combine(s.setup->key ^ s.cheese_key, where), a.score | Key{b.score} << 16);
   }
 
-  // A step on a shortest way to the nearest piece of cheese; one of several at random.
-  Action greedy(const State& s, int player, Rng& rng) const;
+  // The steps on shortest ways to the nearest cheese, ascending; STAY where there is none, or no choice.
+  int greedy(const State& s, int player, Action* steps) const;
 
   // Planes of [height][width]; row y of a plane is the y of its cells, so that the first row is the bottom of the maze.
   //   0      the viewer's cell                         1      the other player's cell

@@ -5,6 +5,14 @@
 
 namespace ramify {
 
+// The actions among which a rollout draws, in worker.actions; returns their number.
+template <class D>
+int Search<D>::playable(Worker& worker, const NativeRun& run, const Cursor& cursor, int player) const {
+  if constexpr (kGreedy)
+    if (run.evaluator.greedy) return dynamics_.rules().greedy(cursor, player, worker.actions.data());
+  return dynamics_.legal(cursor, player, worker.actions.data());
+}
+
 // Plays the game under way on to its end. False if the clock stops it: every call makes some progress, and one that is
 // late gives a game a few thousand plies.
 template <class D>
@@ -15,12 +23,7 @@ RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor&
     Joint joint;
     for (int p = 0; p < 2; ++p)
       if (acts(acting, p)) {
-        if constexpr (kGreedy)
-          if (run.evaluator.greedy) {
-            joint.of[static_cast<std::size_t>(p)] = dynamics_.rules().greedy(cursor, p, game.rng);
-            continue;
-          }
-        const int n = dynamics_.legal(cursor, p, worker.actions.data());
+        const int n = playable(worker, run, cursor, p);
         if constexpr (D::kNeedsPython)
           if (n <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
         joint.of[static_cast<std::size_t>(p)] = worker.actions[game.rng.below(static_cast<std::uint32_t>(n))];

@@ -38,7 +38,7 @@ class Rollout(NativeEvaluator):
 class GreedyRollout(Rollout):
     """Uniform priors; the value is the mean return of ``games`` games between greedy players. Runs inside the core.
 
-    For games that know such a player (``state.greedy_action``): in PyRat it goes to the nearest cheese.
+    For games that know such a player (``state.greedy_actions``): in PyRat it goes to the nearest cheese.
     """
 
     c_puct = 1.5  # measured: docs/decisions/0053-greedy-rollouts.md
