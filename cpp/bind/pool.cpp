@@ -37,6 +37,7 @@ PlaySettings to_play(const nb::dict& d) {
   s.max_moves = field<int>(d, "max_moves");
   s.ask = field<bool>(d, "ask");
   s.rollouts = field<int>(d, "rollouts");
+  s.greedy = field<bool>(d, "greedy");
   return s;
 }
 

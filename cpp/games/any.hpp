@@ -58,6 +58,7 @@ class AnyState {
   virtual Key canonical_key() const = 0;
   // What player 0 is thought to win from here on; nothing where the game has no opinion.
   virtual std::optional<float> heuristic() const = 0;
+  virtual std::optional<std::vector<Action>> greedy(int player) const = 0;  // see rules.hpp; the player must act
   virtual std::vector<Action> actions(int player) const = 0;
   // One action per outcome, and for every action its outcome or -1.
   virtual std::pair<std::vector<Action>, std::vector<std::int16_t>> outcomes(int player) const = 0;
@@ -109,6 +110,15 @@ class StateOf final : public AnyState {
     if constexpr (requires { rules_.heuristic(position_); })
       return acting() == kOver ? 0.0f : static_cast<float>(rules_.heuristic(position_));
     else return std::nullopt;
+  }
+  std::optional<std::vector<Action>> greedy(int player) const override {
+    if constexpr (HasGreedy<R>) {
+      std::vector<Action> list(static_cast<std::size_t>(rules_.num_actions()));
+      list.resize(static_cast<std::size_t>(rules_.greedy(position_, player, list.data())));
+      return list;
+    } else {
+      return std::nullopt;
+    }
   }
   std::vector<Action> actions(int player) const override {
     std::vector<Action> list(static_cast<std::size_t>(rules_.num_actions()));

@@ -104,6 +104,14 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   int sharp(state, Action* actions)      actions after which a heuristic is not to be trusted, as captures; -1 where
 //       none is before every action was tried, as in check. Left out: none.
 
+//   int greedy(state, player, Action* actions)   the best actions by the judgement of a simple player, ascending, at least
+//       one; for rollouts. Left out: rollouts by such a player are refused.
+
+template <class R>
+concept HasGreedy = requires(const R rules, const typename R::State state, Action* actions) {
+  { rules.greedy(state, 0, actions) } -> std::same_as<int>;
+};
+
 template <class R>
 concept MergesActions = requires(const R rules, const typename R::State state, Action* actions, std::int16_t* index) {
   { rules.outcomes(state, 0, actions, index) } -> std::same_as<int>;

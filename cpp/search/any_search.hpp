@@ -37,8 +37,9 @@ struct EvaluationView {
 
 // Evaluators inside the core, for searches without a network.
 struct NativeEvaluator {
-  int rollouts = 0;  // 0: value 0 and uniform priors; else the mean of so many random games
+  int rollouts = 0;  // 0: value 0 and uniform priors; else the mean of so many games played to their end
   std::uint64_t seed = 0;
+  bool greedy = false;  // by the game's greedy player, otherwise at random
 };
 
 struct SearchStats {

@@ -33,7 +33,8 @@ struct PlaySettings {
   int leaves = 1;                       // of one search, evaluated together
   int max_moves = 0;                    // 0: until the end
   bool ask = false;                     // who calls the pool chooses the actions
-  int rollouts = -1;                    // evaluated in the core, with so many random games; -1: from outside
+  int rollouts = -1;                    // evaluated in the core, by so many games played on; -1: from outside
+  bool greedy = false;                  // these games are played by the greedy player, otherwise at random
 };
 
 class Pool {

@@ -201,6 +201,9 @@ class Search final : public AnySearch {
     std::chrono::steady_clock::time_point deadline;
     bool late;  // nothing is known of the root, and no time is left
   };
+  static constexpr bool kGreedy = requires(const D& dynamics, const Cursor& cursor, Action* actions) {
+    dynamics.rules().greedy(cursor, 0, actions);
+  };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
   // What one thread needs to descend; nothing here is shared.
@@ -327,6 +330,7 @@ class Search final : public AnySearch {
                      Rollouts& rollouts);
   bool resume(Worker& worker, const NativeRun& run);
   void cancel_paused();
+  int playable(Worker& worker, const NativeRun& run, const Cursor& cursor, int player) const;
   bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
   bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
   void collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations);

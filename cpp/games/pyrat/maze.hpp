@@ -24,6 +24,8 @@ constexpr int opposite(int direction) { return direction ^ 2; }
 using Passage = std::uint8_t;
 constexpr Passage kWall = 0;
 constexpr Passage kOpen = 1;
+// Turns until a player who goes through is free again; not of a wall.
+constexpr int turns_through(Passage passage) { return passage == kOpen ? 1 : passage + 1; }
 
 struct Edge {
   int cell;

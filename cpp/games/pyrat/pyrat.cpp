@@ -1,6 +1,7 @@
 #include "games/pyrat/pyrat.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.hpp"
 #include "games/pyrat/parts.hpp"
@@ -82,7 +83,7 @@ PyRat::State PyRat::initial(std::uint64_t seed) const {
 PyRat::State PyRat::assemble(Maze maze, const std::vector<int>& cheese, std::array<Player, 2> players, int turn,
                              int max_turns) const {
   const int total = static_cast<int>(cheese.size()) + (players[0].score + players[1].score) / 2;
-  auto setup = std::make_shared<Setup>(Setup{std::move(maze), max_turns, total, {}, {}, hash_text(name)});
+  const std::shared_ptr<Setup> setup(new Setup{std::move(maze), max_turns, total, {}, {}, hash_text(name)});
   for (const Key part : {setup->maze.key(), static_cast<Key>(max_turns), static_cast<Key>(reward_)})
     setup->key = combine(setup->key, part);
   setup->pieces.assign(cheese.begin(), cheese.end());
@@ -94,7 +95,7 @@ PyRat::State PyRat::assemble(Maze maze, const std::vector<int>& cheese, std::arr
     s.cheese[piece / 64] |= std::uint64_t{1} << piece % 64;
     s.cheese_key ^= zobrist(kCheese, static_cast<Key>(cheese[piece]));
   }
-  s.setup = std::move(setup);
+  s.setup = setup;
   s.players = players;
   s.left = static_cast<std::uint16_t>(cheese.size());
   s.turn = static_cast<std::uint16_t>(turn);
@@ -120,6 +121,32 @@ int PyRat::outcomes(const State& s, int player, Action* out, std::int16_t* index
     for (std::size_t action = 0; action < kActions; ++action)
       index[action] = action == kStay || outcome[action] < 0 ? static_cast<std::int16_t>(count) : outcome[action];
   return count + 1;
+}
+
+int PyRat::greedy(const State& s, int player, Action* steps) const {
+  const Setup& setup = *s.setup;
+  const Player& who = s.players[static_cast<std::size_t>(player)];
+  int nearest = Paths::kNever;
+  unsigned good = 0;  // bit per direction
+  for (std::size_t word = 0; who.mud == 0 && word * 64 < setup.pieces.size(); ++word)
+    for (std::uint64_t left = s.cheese[word]; left; left &= left - 1) {
+      const int piece = static_cast<int>(word) * 64 + std::countr_zero(left);
+      const std::uint16_t* const turns = setup.paths.to(setup.maze, setup.pieces, piece);
+      const int far = turns[who.cell];
+      if (far > nearest || far == Paths::kNever) continue;
+      if (far < nearest) good = 0;
+      nearest = far;
+      for (Action action = 0; action < kDirections; ++action) {
+        const Passage passage = setup.maze.at(who.cell, action);
+        if (passage == kWall || turns[setup.maze.neighbour(who.cell, action)] + turns_through(passage) != far) continue;
+        good |= 1u << action;
+      }
+    }
+  if (good == 0) good = 1u << kStay;
+  int count = 0;
+  for (Action action = 0; action < kActions; ++action)
+    if (good >> action & 1) steps[count++] = action;
+  return count;
 }
 
 Rewards PyRat::reward(const State& s, const std::array<int, 2>& gained) const {

@@ -18,6 +18,7 @@
 
 #include "games/pyrat/generate.hpp"
 #include "games/pyrat/maze.hpp"
+#include "games/pyrat/paths.hpp"
 #include "games/rules.hpp"
 
 namespace ramify {
@@ -37,6 +38,7 @@ struct Setup {
   std::vector<std::uint16_t> pieces;    // the cell of every piece that a state of this game can hold, ascending
   std::vector<std::uint16_t> piece_at;  // the piece of every cell, or kNoPiece
   Key key;                              // of maze, max_turns and rewards; the total follows from cheese and scores
+  Paths paths{};                        // to the pieces
 };
 
 struct Player {
@@ -100,6 +102,9 @@ class PyRat {
     const Key where = a.cell | Key{b.cell} << 16 | Key{a.mud} << 32 | Key{b.mud} << 40 | Key{s.turn} << 48;
     return combine(combine(s.setup->key ^ s.cheese_key, where), a.score | Key{b.score} << 16);
   }
+
+  // The steps on shortest ways to the nearest cheese, ascending; STAY where there is none, or no choice.
+  int greedy(const State& s, int player, Action* steps) const;
 
   // Planes of [height][width]; row y of a plane is the y of its cells, so that the first row is the bottom of the maze.
   //   0      the viewer's cell                         1      the other player's cell

@@ -1,9 +1,17 @@
-// Evaluators of the core: uniform priors, random games. Part of search/search.hpp, which includes it.
+// Evaluators of the core: uniform priors, games played on at random or by a greedy player. Part of search/search.hpp, which includes it.
 #pragma once
 
 #include "search/search.hpp"
 
 namespace ramify {
+
+// The actions among which a rollout draws, in worker.actions; returns their number.
+template <class D>
+int Search<D>::playable(Worker& worker, const NativeRun& run, const Cursor& cursor, int player) const {
+  if constexpr (kGreedy)
+    if (run.evaluator.greedy) return dynamics_.rules().greedy(cursor, player, worker.actions.data());
+  return dynamics_.legal(cursor, player, worker.actions.data());
+}
 
 // Plays the game under way on to its end. False if the clock stops it: every call makes some progress, and one that is
 // late gives a game a few thousand plies.
@@ -15,7 +23,7 @@ RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor&
     Joint joint;
     for (int p = 0; p < 2; ++p)
       if (acts(acting, p)) {
-        const int n = dynamics_.legal(cursor, p, worker.actions.data());
+        const int n = playable(worker, run, cursor, p);
         if constexpr (D::kNeedsPython)
           if (n <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
         joint.of[static_cast<std::size_t>(p)] = worker.actions[game.rng.below(static_cast<std::uint32_t>(n))];
@@ -183,6 +191,8 @@ void Search<D>::run_worker(Worker& worker, const NativeRun& run, std::atomic<std
 template <class D>
 std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) {
   using Clock = std::chrono::steady_clock;
+  if constexpr (!kGreedy)
+    if (evaluator.greedy) throw InvalidInput("greedy rollouts need a game that knows a greedy player, as pyrat does");
   const auto allowed = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9));
   const NativeRun run{evaluator, Clock::now() + std::chrono::duration_cast<Clock::duration>(allowed),
                       seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady};

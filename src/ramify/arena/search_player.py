@@ -77,8 +77,8 @@ class NetworkUser(PlayerConfig):
 class SearchPlayerConfig(NetworkUser, SearchConfig):
     """A player that searches: all settings of ``SearchConfig``, and the evaluator.
 
-    ``evaluator`` is "uniform", "rollout" or "rollout:N"; a ``network`` (a file, the folder of a training run or a
-    checkpoint, or the name of a shipped network) replaces it. Each turn is a new search.
+    ``evaluator`` is "uniform", "rollout", "rollout:N" or "greedy"; a ``network`` (a file, the folder of a training
+    run or a checkpoint, or the name of a shipped network) replaces it. Each turn is a new search.
     """
 
     what: ClassVar[str] = "player"
@@ -86,8 +86,8 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
     kind: Literal["search"] = "search"
     evaluator: str = Field(
         DEFAULT_EVALUATOR,
-        pattern=r"^(uniform|rollout(:[1-9]\d{0,8})?)$",
-        description="Evaluator used without a network: uniform, rollout or rollout:N.",
+        pattern=r"^(uniform|(rollout|greedy)(:[1-9]\d{0,8})?)$",
+        description="Evaluator used without a network: uniform, rollout, rollout:N, or greedy.",
     )
     acting: Method | Literal["lcb"] = Field("visits", description="Policy from which actions are chosen.")
 

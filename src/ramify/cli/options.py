@@ -43,7 +43,7 @@ Evaluator = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The evaluator without a network: uniform, rollout, or rollout:N.",
+        help="The evaluator without a network: uniform, rollout, rollout:N, or greedy (PyRat).",
         show_default="rollout",
     ),
 ]
@@ -124,7 +124,7 @@ def parameter_names(game: str) -> frozenset[str]:
 
 
 def read_evaluator(text: str | None) -> NativeEvaluator:
-    """The evaluator named uniform, rollout or rollout:N; None: what a search uses without one."""
+    """The evaluator named uniform, rollout, rollout:N or greedy; None: what a search uses without one."""
     from ramify.engine.native import named_evaluator
 
     return named_evaluator() if text is None else named_evaluator(text)

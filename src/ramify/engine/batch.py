@@ -78,9 +78,13 @@ class Evaluator(Protocol):
 
 
 class NativeEvaluator:
-    """An evaluator built into the compiled core: ``rollouts`` random games per leaf, or value 0 without rollouts."""
+    """An evaluator built into the compiled core: ``rollouts`` games per leaf, or value 0 without rollouts.
+
+    The games are played at random, or by the greedy player that the game knows.
+    """
 
     rollouts: int = 0
+    greedy: bool = False
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,27 @@ class Rollout(NativeEvaluator):
         return f"Rollout({self.rollouts})"
 
 
+class GreedyRollout(Rollout):
+    """Uniform priors; the value is the mean return of ``games`` games between greedy players. Runs inside the core.
+
+    For games that know such a player (``state.greedy_actions``): in PyRat it goes to the nearest cheese.
+    """
+
+    c_puct = 1.5  # measured: docs/decisions/0053-greedy-rollouts.md
+    greedy = True
+
+    def __repr__(self) -> str:
+        return f"GreedyRollout({self.rollouts})"
+
+
+ROLLOUTS = {"rollout": Rollout, "greedy": GreedyRollout}  # by name
+
+
 def named_evaluator(text: str = DEFAULT_EVALUATOR) -> NativeEvaluator:
-    """The evaluator named uniform, rollout or rollout:N; a ValueError for any other name."""
+    """The evaluator named uniform, rollout, rollout:N, greedy or greedy:N; a ValueError for any other name."""
     name, separator, count = text.partition(":")
     if text == "uniform":
         return Uniform()
-    if name != "rollout" or (separator and not (count.isdecimal() and int(count) > 0)):
-        raise ValueError(f"the evaluator must be uniform, rollout or rollout:N, not {text!r}")
-    return Rollout(int(count) if separator else 1)
+    if name not in ROLLOUTS or (separator and not (count.isdecimal() and int(count) > 0)):
+        raise ValueError(f"the evaluator must be uniform, rollout, rollout:N, greedy or greedy:N, not {text!r}")
+    return ROLLOUTS[name](int(count) if separator else 1)

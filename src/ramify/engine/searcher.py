@@ -439,7 +439,7 @@ class Searcher:
                 return
             seconds = min(NATIVE_SECONDS, budget.seconds())
             if len(searches) == 1:
-                searches[0].run_native(self._native.rollouts, self.seed, simulations[0], seconds)
+                searches[0].run_native(self._native.rollouts, self.seed, simulations[0], seconds, self._native.greedy)
             else:
                 self._native_round(group, searches, simulations, seconds)
 
@@ -467,7 +467,8 @@ class Searcher:
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
         first = min(made) == 0  # even after the time limit: a search needs one simulation for a result
         shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
-        group.run_native([searches[i] for i in turn], self._native.rollouts, self.seed, shares, seconds)
+        evaluator = self._native
+        group.run_native([searches[i] for i in turn], evaluator.rollouts, self.seed, shares, seconds, evaluator.greedy)
 
     def _result(self, search: _core.Search, state: State, budget: Budget, own: bool = True) -> SearchResult:
         stats: dict[str, Any] = {

@@ -10,7 +10,7 @@ from ramify.evaluators.cache import Cached
 from ramify.evaluators.ensemble import Ensemble
 from ramify.evaluators.onnx import Onnx
 from ramify.evaluators.pending import Pending
-from ramify.evaluators.simple import Function, Rollout, Uniform
+from ramify.evaluators.simple import Function, GreedyRollout, Rollout, Uniform
 from ramify.evaluators.symmetries import Symmetries
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Function",
+    "GreedyRollout",
     "Network",
     "Onnx",
     "Pending",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ramify.engine.batch import Batch, Evaluation
-from ramify.engine.native import Rollout, Uniform
+from ramify.engine.native import GreedyRollout, Rollout, Uniform
 
-__all__ = ["Function", "Rollout", "Uniform"]
+__all__ = ["Function", "GreedyRollout", "Rollout", "Uniform"]
 
 
 class Function:

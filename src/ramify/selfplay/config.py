@@ -73,7 +73,7 @@ class PlayConfig(Settings):
             raise ValueError("temperature_end must not be greater than temperature")
         return self
 
-    def core(self, search: SearchConfig, *, ask: bool, rollouts: int) -> dict[str, Any]:
+    def core(self, search: SearchConfig, *, ask: bool, rollouts: int, greedy: bool = False) -> dict[str, Any]:
         """The settings in the form of the compiled pool."""
         return {
             "simulations": search.simulations,
@@ -91,4 +91,5 @@ class PlayConfig(Settings):
             "max_moves": self.max_moves or 0,
             "ask": ask,
             "rollouts": rollouts,
+            "greedy": greedy,
         }

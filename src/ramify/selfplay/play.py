@@ -81,7 +81,8 @@ class SelfPlay:
         self.seed = checked_seed(seed)
         # The core samples from visits itself; actions of other policies are chosen here, move by move.
         self._acts_in_python = self.play.acting != "visits" or self.search.solver
-        rollouts = self.evaluator.rollouts if isinstance(self.evaluator, NativeEvaluator) else -1
+        native = self.evaluator if isinstance(self.evaluator, NativeEvaluator) else None
+        rollouts, greedy = (-1, False) if native is None else (native.rollouts, native.greedy)
         self._native = rollouts >= 0
         if rollouts > 0 or self.play.max_moves is None:
             refuse_endless(game, NEED_AN_END if rollouts > 0 else CUT_GAMES)
@@ -91,7 +92,7 @@ class SelfPlay:
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
-            self.play.core(self.search, ask=self._acts_in_python, rollouts=rollouts),
+            self.play.core(self.search, ask=self._acts_in_python, rollouts=rollouts, greedy=greedy),
             self.seed,
             parallel_games,
             list(unfinished),
