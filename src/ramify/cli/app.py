@@ -17,6 +17,7 @@ from ramify.cli import (
     htp,
     match,
     play,
+    pyrat_bot,
     rate,
     ratings,
     report,
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-FIXED_GAME = (demo.demo, doctor.doctor, htp.htp)  # nothing to import: they know their game
+FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot)  # nothing to import: they know their game
 for command in (
     games.games,
     analyze.analyze,
@@ -49,13 +50,14 @@ for command in (
     report.report,
     export.export,
     htp.htp,
+    pyrat_bot.pyrat_bot,
     play.play,
     demo.demo,
     watch.watch,
     bench.bench,
     doctor.doctor,
 ):
-    app.command(command.__name__, cls=Command)(as_command(command, imports=command not in FIXED_GAME))
+    app.command(command.__name__.replace("_", "-"), cls=Command)(as_command(command, imports=command not in FIXED_GAME))
 
 
 @app.callback(invoke_without_command=True)
