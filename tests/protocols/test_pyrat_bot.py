@@ -168,11 +168,13 @@ def test_the_graph_is_kept_from_turn_to_turn() -> None:
     state = game.initial_state(seed=1)
     search = AnytimeSearch(game, rf.evaluators.Uniform(), rf.SearchConfig(simulations=300, graph=True))
     for _ in range(3):
-        result = search.search(state, time.monotonic() + 60, 60.0)
+        search.begin(state, time.monotonic() + 60, 60.0)
+        result = search.finish()
         assert result is not None
         state.apply(*result.best_action)
     assert int(result.visits.sum()) + 1 > result.stats["simulations"] == 300
-    fresh = search.search(game.initial_state(seed=2), time.monotonic() + 60, 60.0)
+    search.begin(game.initial_state(seed=2), time.monotonic() + 60, 60.0)
+    fresh = search.finish()
     assert fresh is not None
     assert int(fresh.visits.sum()) + 1 == 300
 

@@ -9,38 +9,43 @@ from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.games import Game, State
 
-LEAST, MOST, SHARE = 0.01, 0.1, 0.1  # seconds kept back for the answer: a share of the limit, within these bounds
+LEAST, MOST, SHARE = 0.02, 0.1, 0.1  # seconds kept back for the answer: a share of the limit, within these bounds
 
 
 def reserve(seconds: float) -> float:
     """How long before the end of ``seconds`` a search has to be over."""
-    return min(MOST, max(LEAST, SHARE * seconds))
+    return min(MOST, max(LEAST, SHARE * seconds), seconds / 2)
 
 
 class AnytimeSearch:
     """Searches one position after another, each until its deadline, and keeps what is known of the rest of the game.
 
-    A search runs in a thread. If it does not end in time, because an evaluation takes longer than the limit, ``search``
-    returns without it; the thread ends on its own, and until then there are no further results.
+    A search runs in a thread, from ``begin`` to ``finish``. If it does not end in time, because an evaluation takes
+    longer than the limit, there is no result; the thread ends on its own, and until then there are no further results.
     """
 
     def __init__(self, game: Game, evaluator: Evaluator | NativeEvaluator, config: SearchConfig, seed: int = 0) -> None:
         self.searcher = Searcher(game, evaluator, config, seed=seed)
         self.failure: Exception | None = None  # of the latest search
         self._thread: threading.Thread | None = None
+        self._answer_at = 0.0
         self._root: State | None = None
         self._result: SearchResult | None = None
 
-    def search(self, state: State, deadline: float, seconds: float) -> SearchResult | None:
-        """The result of a search that ends before ``deadline`` (of time.monotonic), given ``seconds`` for the turn."""
+    def begin(self, state: State, deadline: float, seconds: float) -> None:
+        """Search from now on, and end before ``deadline`` (of time.monotonic), given ``seconds`` for the turn."""
         kept = reserve(seconds)
+        self._answer_at = deadline - kept / 2
+        self.failure, self._result = None, None
         self._wait(deadline - kept)
         if self._thread is not None or time.monotonic() >= deadline - kept:
-            return None
-        self.failure, self._result = None, None
+            return
         self._thread = threading.Thread(target=self._run, args=(state.copy(), deadline - kept), daemon=True)
         self._thread.start()
-        self._wait(deadline - kept / 2)
+
+    def finish(self) -> SearchResult | None:
+        """The result as soon as it is there, and in time for an answer; None if there is none by then."""
+        self._wait(self._answer_at)
         if self._thread is not None:
             self.searcher.stop()
             return None

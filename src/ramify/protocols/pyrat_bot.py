@@ -120,7 +120,9 @@ class PyRatBot:
         state = position(self._start.game, {**{name: maze[name] for name in MAZE}, **message})
         if state.is_over:
             raise BadMessageError("the game is over in this position")
-        result = self._search.search(state, received + seconds, seconds)
+        self._search.begin(state, received + seconds, seconds)
+        (fallback,) = GreedyConfig().open(state.game).choose([Turn(state, self._player, 0)])  # while the search runs
+        result = self._search.finish()
         if result is not None:
             pair = result.best_action
             assert isinstance(pair, tuple)
@@ -128,8 +130,7 @@ class PyRatBot:
             return {"type": "move", "move": DIRECTIONS[pair[self._player]], **found}
         why = self._search.failure
         note = "no search in time" if why is None else f"the search failed: {why}".partition("\n")[0]
-        (action,) = GreedyConfig().open(state.game).choose([Turn(state, self._player, 0)])
-        return {"type": "move", "move": DIRECTIONS[action], "simulations": 0, "note": note}
+        return {"type": "move", "move": DIRECTIONS[fallback], "simulations": 0, "note": note}
 
     def _quit(self, _: dict[str, Any], __: float) -> None:
         self.ended = True
