@@ -212,9 +212,9 @@ def test_games_go_forwards_and_backwards(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_observations_tell_the_whole_position(seed: int) -> None:
     game, rng = random_game(seed), np.random.default_rng(seed)
-    root = game.state
+    rules, start = game.state.game, game.fields
     while not game.is_over():
-        assert game_of(game.state.observation(0), root) == game
+        assert game_of(game.state.observation(0), rules, start) == game
         game.make_move(*(int(a) for a in rng.integers(5, size=2)))
 
 

@@ -25,6 +25,7 @@ PROTOCOL = 1
 LONGEST = 1 << 22  # bytes of a line; the walls of a board of 64 x 64 cells take a tenth of that
 MAZE = ("width", "height", "walls", "mud", "max_turns")  # what stays the same during a game
 POSITION = ("p1", "p2", "mud1", "mud2", "score1", "score2", "cheese", "turn")  # what a turn changes
+NEEDED = ("max_turns", "cheese", "p1", "p2")  # the rest is as at the start of a game, unless given
 SECONDS = 3600.0  # longest limit of a turn
 
 log = logging.getLogger("ramify")
@@ -167,8 +168,8 @@ def no_constant(name: str) -> None:
 
 def position(game: Game, message: Mapping[str, Any]) -> State:
     """The position of a message."""
-    if "max_turns" not in message:
-        raise BadMessageError("max_turns is missing")
+    if missing := [name for name in NEEDED if name not in message]:
+        raise BadMessageError(f"{missing[0]} is missing")
     parts = {name: message[name] for name in (*MAZE, *POSITION) if name in message}
     try:
         state: State = game.state(**parts)  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ramify.engine.batch import Batch, Evaluator, NativeEvaluator
 from ramify.evaluators import Function, Uniform
-from ramify.games import State
+from ramify.games import Game, State
 from ramify.pyrat.game import PyRatGame
 
 IMPOSSIBLE = -1e9  # logit of an action whose outcome another action stands for
@@ -37,12 +38,13 @@ def evaluator_of(nn: Predictor | Evaluator | NativeEvaluator | None, root: State
         return evaluator
     if not hasattr(nn, "predict"):
         raise TypeError(f"nn must have a method predict(game) or evaluate(batch); {type(nn).__name__} has neither")
-    return Function(lambda batch: _predict_batch(nn, root, batch))
+    game, fields = root.game, root.fields  # type: ignore[attr-defined]  # of a native state
+    return Function(lambda batch: _predict_batch(nn, game, fields, batch))
 
 
-def game_of(observation: NDArray[np.float32], root: State) -> PyRatGame:
-    """The position that player 0 observes so, in the game that began like ``root`` (same maze, cheese and limit)."""
-    fields: dict[str, Any] = dict(root.fields)  # type: ignore[attr-defined]
+def game_of(observation: NDArray[np.float32], game: Game, start: Mapping[str, Any]) -> PyRatGame:
+    """The position that player 0 observes so, given the ``fields`` of an earlier one of the same game."""
+    fields = dict(start)
     total, max_turns = fields["total"], fields["max_turns"]
     own, other, cheese = observation[:3]
     muds, scores = observation[11:13, 0, 0], observation[13:15, 0, 0]
@@ -58,19 +60,21 @@ def game_of(observation: NDArray[np.float32], root: State) -> PyRatGame:
         misses1=0,  # a statistic of the way here, which observations do not have
         misses2=0,
     )
-    game: Any = root.game
-    return PyRatGame(game.state(**fields))
+    state: State = game.state(**fields)  # type: ignore[attr-defined]
+    return PyRatGame(state)
 
 
 def _cells(plane: NDArray[np.float32]) -> list[list[int]]:
     return [[int(x), int(y)] for y, x in np.argwhere(plane > 0)]
 
 
-def _predict_batch(nn: Predictor, root: State, batch: Batch) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _predict_batch(
+    nn: Predictor, rules: Game, start: Mapping[str, Any], batch: Batch
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     logits = np.full(batch.legal.shape, IMPOSSIBLE, np.float32)
     values = np.zeros((len(batch), 2), np.float32)
     for row, observation in enumerate(batch.observations):
-        game = game_of(observation, root)
+        game = game_of(observation, rules, start)
         policy1, policy2, *answer = nn.predict(game)
         values[row] = answer
         for player, policy in enumerate((policy1, policy2)):
