@@ -325,7 +325,7 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
 
     state = rf.make("tictactoe").initial_state()
     players = [watch_player(state.game, number, 5, number) for number in (0, 1)]
-    turns = watch.watch_live(Console(force_terminal=True, width=80), state, players, pause=0.0)
+    turns = watch.watch_live(Console(force_terminal=True, width=80), state, players, delay=0.0)
     out = capsys.readouterr().out
     assert state.is_over
     assert out.count("plays") == turns + 1  # the last picture stays and is drawn again
@@ -336,3 +336,14 @@ def test_watch_takes_simulations_for_players_that_were_not_named(run) -> None:
     code, out, _ = run("watch", "tictactoe", "-s", "simulations=20")
     assert code == 0
     assert out.count("search:simulations=20\n") == 2
+
+
+def test_watch_shows_mazes_after_every_turn(run) -> None:
+    code, out, _ = run(
+        "watch", "pyrat", "greedy", "random", "-p", "width=5", "-p", "height=5", "-p", "cheese=4", "-p", "max_turns=6"
+    )
+    assert code == 0
+    turns = int(re.search(r"after (\d+) turns", out)[1])
+    assert [int(turn) for turn in re.findall(r"turn (\d+) of 6", out)] == list(range(turns + 1))
+    assert out.count("the rat plays") == turns
+    assert "\x1b" not in out

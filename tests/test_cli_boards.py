@@ -164,5 +164,5 @@ def test_watch_marks_the_last_move(capsys: pytest.CaptureFixture[str]) -> None:
     console = Console(force_terminal=True, width=80, height=24)
     state = rf.make("tictactoe").initial_state()
     players = [watch.Player(state.game, number, SearchPlayerConfig(simulations=20), number) for number in (0, 1)]
-    watch.watch_live(console, state, players, pause=0.0)
+    watch.watch_live(console, state, players, delay=0.0)
     assert "(" in capsys.readouterr().out.replace("(expects", "")

@@ -28,6 +28,7 @@ MISTAKES = {
     "report": ["nosuch"],
     "export": ["nosuch.safetensors", "net.onnx"],
     "htp": ["--network", "nosuch.safetensors"],
+    "pyrat-bot": ["--network", "nosuch.safetensors"],
     "play": ["nosuchgame"],
     "demo": ["nosuch.setting=1"],
     "watch": ["nosuchgame"],

@@ -11,4 +11,5 @@ Each module has a class ``Search(state, evaluate, config)`` with
 
 ``evaluate(state)`` gives (logits [2, num_actions], values [2]), both float32; in ``muzero`` a latent model
 takes its place. ``batched`` has ``run(simulations)``, up to that many in all, in place of ``simulate()``.
+``mcgs`` is over a PyRat game and has ``search(game, simulations)``.
 """

@@ -1,8 +1,9 @@
-"""The HTP program with anything on its input, and players that are bad programs."""
+"""The HTP program and the PyRat bot with anything on their input, and players that are bad programs."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import re
@@ -10,10 +11,11 @@ import resource
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import ramify as rf
 from ramify.arena import Turn, match
-from ramify.protocols import EngineError, HtpConfig, UciConfig
+from ramify.protocols import BotSettings, EngineError, HtpConfig, PyRatBot, UciConfig, pyrat_bot
 from ramify.protocols.gtp import answer, serve
 from ramify.protocols.htp import HtpEngine, HtpSettings
 from tools.fuzz.case import expect, target
@@ -62,6 +64,31 @@ def htp(rng: random.Random, _: Path) -> None:
     written: list[str] = []
     serve(engine, io.BytesIO(b"".join(rng.choices(pieces, k=rng.randrange(20)))), written.append)  # type: ignore[arg-type]
     expect(all(text.endswith("\n\n") for text in written), f"an answer without its end: {written}")
+
+
+@target("pyrat-bot")
+def bot(rng: random.Random, _: Path) -> None:
+    """Messages and bytes into the PyRat bot: one line of JSON to everything, and no internal error."""
+    state: Any = rf.make("pyrat", width=rng.randint(2, 6), height=rng.randint(2, 6)).state(
+        cheese=[[1, 1]], p1=[0, 0], p2=[1, 0], max_turns=rng.randint(1, 50), walls=[], mud=[]
+    )
+    odd = [None, True, -1, 2**70, 1e300, "", "x", [], {}, [[0, 0]], [[[0, 0], [0, 1], 3]], [[[0, 0], [0, 1]]], 0.5, 64]
+    pieces = [rng.randbytes(rng.randrange(200)), b"\n", b"[" * rng.choice([10, 100_000]), b'{"type": "quit"}\n']
+    for _ in range(rng.randint(1, 20)):
+        kind = rng.choice(["hello", "game", "game", "turn", "turn", "turn"])
+        message = {"type": kind, "player": rng.choice([1, 2]), "seconds": 0.05, **state.fields}
+        for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
+            message[rng.choice(list(message))] = rng.choice(odd)
+        line = json.dumps(message).encode()
+        pieces.append((line[: rng.randrange(len(line))] if rng.random() < 0.2 else line) + b"\n")
+    rng.shuffle(pieces)
+    written: list[str] = []
+    pyrat_bot.serve(PyRatBot(BotSettings(simulations=5)), io.BytesIO(b"".join(pieces)), written.append)
+    for text in written:
+        expect(text.endswith("\n") and text.count("\n") == 1, f"not one line: {text[:500]!r}")
+        answer = json.loads(text)
+        expect(answer["type"] in ("hello", "ready", "move", "error"), f"{text[:500]!r}")
+        expect("internal error" not in answer.get("message", ""), f"{text[:500]!r}")
 
 
 def peak() -> int:

@@ -19,6 +19,7 @@ from ramify.cli import (
     inspect,
     match,
     play,
+    pyrat_bot,
     rate,
     ratings,
     report,
@@ -37,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-FIXED_GAME = (demo.demo, doctor.doctor, htp.htp)  # nothing to import: they know their game
+FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot)  # nothing to import: they know their game
 for command in (
     games.games,
     check.check,
@@ -53,13 +54,14 @@ for command in (
     inspect.inspect,
     export.export,
     htp.htp,
+    pyrat_bot.pyrat_bot,
     play.play,
     demo.demo,
     watch.watch,
     bench.bench,
     doctor.doctor,
 ):
-    app.command(command.__name__, cls=Command)(as_command(command, imports=command not in FIXED_GAME))
+    app.command(command.__name__.replace("_", "-"), cls=Command)(as_command(command, imports=command not in FIXED_GAME))
 
 
 @app.callback(invoke_without_command=True)

@@ -56,7 +56,8 @@ def play(
     Without --network the search uses a shipped network if there is one for the
     game, otherwise (and with --network rollout) random playouts.
 
-    Type a move by its name when it is your turn. These are the commands:
+    Type a move by its name when it is your turn. PyRat is played with the arrow
+    keys in a terminal. These are the commands:
 
     \b
     hint         show what the search would play, and the moves it looked at most

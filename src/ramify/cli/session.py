@@ -15,6 +15,7 @@ from ramify.cli.boards import board_text, room_of, sides
 from ramify.cli.common import explain, print_position
 from ramify.cli.debug import print_traceback
 from ramify.cli.heat import SHOWN, heat_text, ranking
+from ramify.cli.keys import Keys, has_keys
 from ramify.cli.opponents import Opponent, action_of, fresh
 from ramify.engine import Searcher, SearchResult
 from ramify.games import Game, State
@@ -41,6 +42,9 @@ quit         leave (or Ctrl-D, or Ctrl-C); Ctrl-C during hint or heat stops the
 MOVES = {  # how to type a move, where an example helps
     "hex": "f6           play a move by its cell; 'swap' where that is allowed",
     "chess": "e2e4         play a move: e2e4, Nf3, O-O and e8=Q are all understood",
+    "pyrat": "UP           play a move: UP, RIGHT, DOWN, LEFT or STAY. In a terminal: the arrow\n"
+    "             keys or w a s d, and the space bar to stay; type : before commands\n"
+    "             that begin with one of these letters, such as :save FILE",
 }
 
 
@@ -77,6 +81,7 @@ class PlaySession:
         self.turns = [] if record is None else list(record.turns)
         self.resigned = False
         self.advice: SearchResult | None = None
+        self.ask: Callable[[str], str] = input
         self.commands: dict[str, Callable[[], None]] = {
             "hint": self.hint,
             "heat": self.heat,
@@ -99,12 +104,16 @@ class PlaySession:
 
     def run(self) -> None:
         """Until the person leaves."""
-        self.say(f"{introduction(self.state.game, self.side, self.opponent.name)} Type 'help' for help.")
+        by_keys = has_keys(self.state.game.name)
+        how = " Move with the arrow keys, stay with the space bar." if by_keys else ""
+        self.say(f"{introduction(self.state.game, self.side, self.opponent.name)}{how} Type 'help' for help.")
         self.show()
         try:
-            going = self.safely(self.answer)
-            while going:
-                going = self.safely(self.read_line)
+            with Keys() if by_keys else nullcontext() as keys:
+                self.ask = self.ask if keys is None else keys.read_line
+                going = self.safely(self.answer)
+                while going:
+                    going = self.safely(self.read_line)
         except (EOFError, KeyboardInterrupt):
             self.console.print()
         self.say("Goodbye.")
@@ -124,7 +133,7 @@ class PlaySession:
     def read_line(self) -> bool:
         """One line of input; False to leave."""
         mine = self.side in self.state.acting
-        line = input(f"{'game over' if self.over else 'your move' if mine else 'opponent to move'}> ").strip()
+        line = self.ask(f"{'game over' if self.over else 'your move' if mine else 'opponent to move'}> ").strip()
         word, _, rest = line.partition(" ")
         if line.lower() in ("quit", "exit"):
             return False

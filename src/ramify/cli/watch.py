@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HISTORY = 24  # values shown beside the position
 BESIDE = 40  # columns that the players take there
-BELOW = 4  # lines that they take below it, with the latest choice
+BELOW = 5  # lines that they take below it, with the latest choices
 DEFAULT_PLAYERS = ("search:simulations=4000", "search:simulations=20000")  # unequal, so that games differ in strength
 
 
@@ -137,7 +137,9 @@ def watch(
     network: options.Network = None,
     set_: options.SearchSettings = None,
     seed: options.Seed = 0,
-    pause: Annotated[float, typer.Option(min=0, help="Minimum time per turn on a terminal, in seconds.")] = 0.3,
+    delay: Annotated[
+        float, typer.Option("--delay", "--pause", min=0, help="Minimum time per turn on a terminal, in seconds.")
+    ] = 0.3,
 ) -> None:
     """Watch two players play a game against each other.
 
@@ -147,7 +149,8 @@ def watch(
     \b
     ramify watch hex -p size=7
     ramify watch hex search:simulations=50 alphabeta:depth=3 -p size=7 --network hex-7
-    ramify watch connect_four search:simulations=500 search:simulations=5000 --pause 1
+    ramify watch connect_four search:simulations=500 search:simulations=5000 --delay 1
+    ramify watch pyrat greedy search:simulations=2000 -p preset=tiny --delay 0.1
     """
     from rich.console import Console
 
@@ -165,7 +168,7 @@ def watch(
         console = Console(highlight=False)
         follow = watch_live if console.is_terminal else watch_plain
         started = time.perf_counter()
-        turns = follow(console, state, players, pause)
+        turns = follow(console, state, players, delay)
     except MISTAKES as error:
         fail(error)
     finally:
@@ -175,7 +178,7 @@ def watch(
     console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
 
 
-def watch_live(console: Console, state: State, players: Sequence[Player | AnyPlayer], pause: float) -> int:
+def watch_live(console: Console, state: State, players: Sequence[Player | AnyPlayer], delay: float) -> int:
     """Redraw the position after every turn, with the players' expectations beside or below it."""
     from rich.live import Live
 
@@ -185,7 +188,7 @@ def watch_live(console: Console, state: State, players: Sequence[Player | AnyPla
 
         def show(before: State, state: State, choices: list[Choice]) -> None:
             nonlocal shown
-            time.sleep(max(0.0, shown + pause - time.perf_counter()))
+            time.sleep(max(0.0, shown + delay - time.perf_counter()))
             shown = time.perf_counter()
             live.update(screen(state, before, players, choices, size), refresh=True)
 
@@ -193,19 +196,25 @@ def watch_live(console: Console, state: State, players: Sequence[Player | AnyPla
 
 
 def watch_plain(console: Console, state: State, players: Sequence[Player | AnyPlayer], _: float) -> int:
-    """For files and pipes: who plays, one line per choice, and the position at the end."""
+    """For files and pipes: who plays, one line per choice, and the position at the end; mazes after every turn."""
     shown, last = 0, None
+    mazes = state.game.name == "pyrat"  # of which moves alone tell little
     for player in players:
         console.print(introduction(player, state.game), soft_wrap=True)
 
-    def show(before: State, _: State, choices: list[Choice]) -> None:
+    def show(before: State, now: State, choices: list[Choice]) -> None:
         nonlocal shown, last
         for choice in choices[shown:]:
             console.print(caption(choice, sides(state.game)), soft_wrap=True)
         shown, last = len(choices), before
+        if mazes:
+            print_position(console, board_text(now, before))
 
+    if mazes:
+        print_position(console, board_text(state))
     turns = play(state, players, show)
-    print_position(console, board_text(state, last))
+    if not mazes:
+        print_position(console, board_text(state, last))
     return turns
 
 
@@ -224,14 +233,15 @@ def screen(
     choices: list[Choice],
     size: tuple[int, int],
 ) -> Group:
-    """The position, the players beside it (below it where the terminal is too narrow), and the latest choice."""
+    """The position, the players beside it (below it where the terminal is too narrow), and the choices of the turn."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     board = board_text(state, before, (size[0], size[1] - BELOW))
     board.rstrip()
-    latest = caption(choices[-1], sides(state.game)) if choices else Text()
+    turn = choices[-len(before.acting) :] if before is not None else []
+    latest = Text("\n").join(caption(choice, sides(state.game)) for choice in turn)
     rows = [
         (
             introduction(player, state.game),

@@ -1,11 +1,22 @@
-"""Protocols: the HTP engine for Hex, and external engines as players over UCI and HTP.
+"""Protocols: the HTP engine for Hex, the PyRat bot, and external programs as players over UCI, HTP and JSON lines.
 
-Importing this package registers the player kinds ``uci`` and ``htp``.
+Importing this package registers the player kinds ``uci``, ``htp`` and ``pyrat-bot``.
 """
 
 from ramify.protocols.htp import HtpEngine, HtpSettings
 from ramify.protocols.htp_player import HtpConfig
 from ramify.protocols.process import EngineError
+from ramify.protocols.pyrat_bot import BotSettings, PyRatBot
+from ramify.protocols.pyrat_player import PyRatBotConfig
 from ramify.protocols.uci import UciConfig
 
-__all__ = ["EngineError", "HtpConfig", "HtpEngine", "HtpSettings", "UciConfig"]
+__all__ = [
+    "BotSettings",
+    "EngineError",
+    "HtpConfig",
+    "HtpEngine",
+    "HtpSettings",
+    "PyRatBot",
+    "PyRatBotConfig",
+    "UciConfig",
+]

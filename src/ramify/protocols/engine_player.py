@@ -107,7 +107,7 @@ class EnginePlayer(ABC):
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
         """An action for each turn; after a failure the engine is ended and EngineError is raised."""
-        return [self._guarded(turn.state) for turn in turns]
+        return [self._guarded(turn) for turn in turns]
 
     def close(self) -> None:
         """End the engine."""
@@ -115,9 +115,9 @@ class EnginePlayer(ABC):
             process, self._process = self._process, None
             process.close()
 
-    def _guarded(self, state: State) -> int:
+    def _guarded(self, turn: Turn) -> int:
         try:
-            action = self._ask(self._start(), state)
+            action = self._ask(self._start(), turn)
         except BaseException:
             self.close()
             raise
@@ -145,5 +145,5 @@ class EnginePlayer(ABC):
         """Send the initial commands after the engine has started."""
 
     @abstractmethod
-    def _ask(self, process: EngineProcess, state: State) -> int:
+    def _ask(self, process: EngineProcess, turn: Turn) -> int:
         """Send the position and read the answer."""

@@ -6,8 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from ramify.arena.player import register_player
-from ramify.games import State
+from ramify.arena.player import Turn, register_player
 from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
 from ramify.protocols.htp import SWAPS
 from ramify.protocols.process import EngineError, EngineProcess, last_words, shortened
@@ -47,7 +46,8 @@ class HtpPlayer(EnginePlayer):
         for command in self.config.setup:
             self._command(process, command)
 
-    def _ask(self, process: EngineProcess, state: State) -> int:
+    def _ask(self, process: EngineProcess, turn: Turn) -> int:
+        state = turn.state
         told, legal = ProtocolView.of(state), state.legal_actions()
         size = told.stones.size
         if self.takes_swap:  # allowed only while legal: stones alone do not tell an engine about an earlier swap

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ramify.arena.player import register_player
-from ramify.games import State
+from ramify.arena.player import Turn, register_player
 from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
 from ramify.protocols.process import EngineError, EngineProcess, check_program, shortened
 
@@ -78,7 +77,8 @@ class UciPlayer(EnginePlayer):
         while process.read_line(deadline, "'readyok'").strip() != "readyok":
             pass
 
-    def _ask(self, process: EngineProcess, state: State) -> int:
+    def _ask(self, process: EngineProcess, turn: Turn) -> int:
+        state = turn.state
         process.send("ucinewgame", self._deadline())
         self._wait(process)
         process.send(position(state), self._deadline())
