@@ -138,7 +138,7 @@ def all_games(folder):
 
 
 def made_of(config, games):
-    return make_samples(rf.make("tictactoe"), games, config.search, config.targets, 1, False)
+    return make_samples(rf.make("tictactoe"), games, config.search, config.targets, 1)
 
 
 @pytest.mark.parametrize("size", [20, 60, 10_000])

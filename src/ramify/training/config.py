@@ -127,6 +127,37 @@ class LossConfig(Settings):
         ge=0,
         description=("Weight of the ownership loss: cross-entropy per cell of its owner at the end of the game."),
     )
+    cheese: float = Field(
+        0.2, ge=0, description="Weight of the cheese loss (PyRat): cross-entropy of who collects each piece left."
+    )
+    final_score: float = Field(
+        0.1,
+        ge=0,
+        description="Weight of the final-score loss (PyRat): cross-entropy of both scores at the end.",
+    )
+    payoffs: float = Field(
+        0.5,
+        ge=0,
+        description=(
+            "Weight of the payoff loss: squared error of the payoffs of the search, in proportion to the visits."
+        ),
+    )
+    nash: float = Field(
+        0.0,
+        ge=0,
+        description=(
+            "Weight of the Nash consistency of the payoffs head with the policy targets: squared differences between "
+            "outcomes in the support, and squared gains of other outcomes. Use it with targets.policy nash or average."
+        ),
+    )
+    constant_sum: float = Field(
+        0.0,
+        ge=0,
+        description=(
+            "Weight of the constant-sum loss of the payoffs head: squared error of both payoffs together against the "
+            "rewards of both players in the rest of the game."
+        ),
+    )
 
 
 def checked_device(name: str) -> str:

@@ -130,13 +130,13 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
         here.close()
 
 
-def load_shard(path: Path, config: TrainConfig, players: int, owners: bool) -> ShardSamples | None:
+def load_shard(path: Path, config: TrainConfig, players: int, heads: tuple[str, ...]) -> ShardSamples | None:
     """The training positions of a shard; None if it is damaged, which is logged. Runs in a loader process."""
     games = next((games for _, games in read_shards([path])), None)
     if games is None:
         return None
     game = config.make_game()
-    samples = make_samples(game, games, config.search, config.targets, players, owners)
+    samples = make_samples(game, games, config.search, config.targets, players, heads)
     return samples, game_figures(games), [one.number for one in games]
 
 
@@ -226,7 +226,7 @@ class OverlappedTrainer:
     def load(self, path: Path) -> Future[ShardSamples | None]:
         """Load the positions of a shard in another process."""
         training = self.training
-        return self.loaders.submit(load_shard, path, training.config, training.players, training.owners)
+        return self.loaders.submit(load_shard, path, training.config, training.players, training.heads)
 
     def behind(self) -> bool:
         """Whether the replay ratio allows more steps."""

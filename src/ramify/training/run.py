@@ -75,7 +75,7 @@ class Training:
         self.game = config.make_game()
         module = start_network(config, self.game)
         self.players = 2 if module.config.per_player else 1
-        self.owners = "ownership" in module.config.heads
+        self.heads: tuple[str, ...] = module.config.heads
         self.learner = Learner(module, config.optimizer, config.losses, self.device)
         self.replay = Replay(self.game, config.window, config.targets, self.device)
         self.sources = [self._source(source.folder) for source in config.sources]
@@ -168,7 +168,7 @@ class Training:
     def samples(self, records: list[GameRecord]) -> Samples:
         """The training positions of these games."""
         config = self.config
-        return make_samples(self.game, records, config.search, config.targets, self.players, self.owners)
+        return make_samples(self.game, records, config.search, config.targets, self.players, self.heads)
 
     def _source(self, folder: str) -> Replay:
         """A replay window over the games of another directory, of this game and possibly another size."""
@@ -178,7 +178,7 @@ class Training:
                 raise ValueError(f"sources: {folder} has games of {header['game']}, not of {self.config.game}")
             game = make_game(header["game"], **header["params"])
             search = SearchConfig(**header["search"])
-            sets.append(make_samples(game, records, search, self.config.targets, self.players, self.owners))
+            sets.append(make_samples(game, records, search, self.config.targets, self.players, self.heads))
         if not any(map(len, sets)):
             raise ValueError(f"sources: {folder} has no recorded positions")
         window = self.config.window.replace(size=sum(map(len, sets)), growing=False)
