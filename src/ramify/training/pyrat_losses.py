@@ -96,6 +96,7 @@ def win_probabilities(logits: Tensor) -> Tensor:
     return torch.stack([(width * chosen).sum(dim=1) for chosen in (mine > theirs, mine == theirs, mine < theirs)], 1)
 
 
+@torch.no_grad()
 def pyrat_measures(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str, float]:
     """Metrics of those heads that the network has: how often the most likely collector is the right one, the mean error
     of the expected final score in cheese, and the root of the payoff loss."""
