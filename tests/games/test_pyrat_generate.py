@@ -356,7 +356,7 @@ def test_a_bound_that_no_draw_keeps_gives_the_most_balanced():
     assert no_cheese["p1"] != no_cheese["p2"]
 
 
-@pytest.mark.parametrize("starts", ["imbalance", ["imbalanced", -1], ["imbalanced", "1"], ["imbalanced"], ["random", 1]])
+@pytest.mark.parametrize("starts", ["imbalance", ["imbalanced", -1], ["imbalanced", "1"], ["imbalanced"]])
 def test_other_words_for_starts_are_refused(starts):
     with pytest.raises(rf.InvalidInput, match=r"starts .*'imbalanced', \['imbalanced', turns\]"):
         rf.make("pyrat", starts=starts)
