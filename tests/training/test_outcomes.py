@@ -44,8 +44,8 @@ def test_a_uniform_target_over_outcomes_is_reached_as_the_search_reads_it():
         policies[0, player, state.outcomes(player)[0].tolist()] = 1 / 3
     corner = type(batch)(**{**first, "policies": policies})
     logits = torch.zeros(1, 2, 5, requires_grad=True)
-    optimizer = torch.optim.SGD([logits], lr=2.0)
-    for _ in range(300):
+    optimizer = torch.optim.SGD([logits], lr=4.0)
+    for _ in range(100):
         optimizer.zero_grad()
         outputs = {"logits": logits, "values": torch.zeros(1, 2)}
         losses(outputs, corner, MODULE, LossConfig())["policy"].backward()

@@ -55,16 +55,30 @@ class Replay:
     def add(self, samples: Samples, total: int | None = None) -> None:
         """Append positions and drop those that leave the window. ``total``: positions recorded so far."""
         self.total = self.total + len(samples) if total is None else total
+        self.append(samples)
+        self.trim(self.window.positions(self.total))
+
+    def append(self, samples: Samples) -> None:
+        """Append positions, whatever the size of the window."""
         if len(samples):
             self._parts.append({name: torch.from_numpy(array).to(self.device) for name, array in vars(samples).items()})
-        surplus = len(self) - self.window.positions(self.total)
+            self._window = None
+
+    def trim(self, size: int, oldest: int = 0) -> None:
+        """Drop positions of games numbered below ``oldest``, and the first positions beyond ``size``."""
+        before = len(self)
+        if oldest > 0:
+            self._parts = [_from_game(part, oldest) for part in self._parts]
+        surplus = len(self) - max(0, size)
         while surplus > 0:
             first = self._parts.pop(0)
             count = len(first["games"])
             if count > surplus:
                 self._parts.insert(0, {name: tensor[surplus:] for name, tensor in first.items()})
             surplus -= count
-        self._window = None
+        self._parts = [part for part in self._parts if len(part["games"])]
+        if len(self) != before:
+            self._window = None
 
     def _whole(self) -> dict[str, Tensor]:
         """The window as one batch with sampling weights; rebuilt only after a change."""
@@ -77,10 +91,10 @@ class Replay:
         return self._window
 
     @property
-    def mean_age(self) -> float:
-        """Mean age of the positions in the window, in games."""
+    def games(self) -> NDArray[np.int64]:
+        """The game number of each position in the window."""
         self._whole()
-        return float((self._games[-1] - self._games).mean())
+        return self._games
 
     def draw(self, rows: int, key: tuple[int, ...]) -> TrainingBatch:
         """Sample ``count`` rows, determined by the key and the window."""
@@ -101,6 +115,12 @@ class Replay:
         if which is not None and self._symmetries is not None:
             found = self._symmetries.turned(found, torch.from_numpy(which).to(self.device))
         return TrainingBatch(**found)
+
+
+def _from_game(part: dict[str, Tensor], oldest: int) -> dict[str, Tensor]:
+    """The rows of games numbered from ``oldest`` on."""
+    kept = part["games"] >= oldest
+    return part if bool(kept.all()) else {name: tensor[kept] for name, tensor in part.items()}
 
 
 def joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
