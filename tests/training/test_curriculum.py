@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import ramify as rf
+from ramify.cli.samples import newest_game
 from ramify.networks import network_id
 from ramify.selfplay.records import read_folder
 from ramify.training import TargetConfig, TrainConfig, WindowConfig, checkpoints, make_samples, network_file, train
@@ -101,6 +102,13 @@ def test_batches_come_from_all_boards_in_the_window(whole, tmp_path):
     assert training.replay.shares.sum() == pytest.approx(1.0)
 
 
+def test_reports_show_a_game_of_an_earlier_stage(tmp_path):
+    config = pyrat(loop__iterations=1)
+    train(config, tmp_path)
+    (shown,) = newest_game(tmp_path, config.make_game())
+    assert shown.states[0].observation(0).shape == (18, 2, 3)
+
+
 def test_a_network_for_one_size_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"curriculum\[0\]: the network for pyrat needs .* fits any size of board"):
         train(pyrat(network="mlp:1x8"), tmp_path / "run")
@@ -129,18 +137,24 @@ def test_stages_end_one_after_another():
 
 
 @pytest.mark.slow
-def test_an_overlapped_run_goes_through_its_stages(tmp_path):
-    config = pyrat(loop__overlap=True, loop__games=24, loop__games_per_shard=8, loop__checkpoint_seconds=1.0)
-    train(config, tmp_path)
-    boards = boards_of(tmp_path)
+def test_an_overlapped_run_goes_through_its_stages_and_goes_on_after_a_stop(tmp_path):
+    config = pyrat(loop__overlap=True, loop__games=24, loop__games_per_shard=8, loop__checkpoint_seconds=0.5)
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    train(config, whole)
+    boards = boards_of(whole)
+    changes = [boards[0], *(after for before, after in pairwise(boards) if after != before)]
+    assert changes == [(3, 2, 0.7), (3, 3, 0.0), (5, 3, 0.7)]
+    assert boards.index((3, 3, 0.0)) == 24
+    assert boards.index((5, 3, 0.7)) == 48
+    breaker = Breaker(lambda status: len(status.history) >= 1)
+    with pytest.raises(KeyboardInterrupt):
+        train(config, stopped, show=breaker)
+    train(config, stopped)
+    boards = boards_of(stopped)
     assert boards[0] == (3, 2, 0.7)
     assert boards[-1] == (5, 3, 0.7)
-    kinds = [boards[0], *(b for a, b in pairwise(boards) if a != b)]
-    assert kinds == [(3, 2, 0.7), (3, 3, 0.0), (5, 3, 0.7)]
-    assert all(np.isfinite(losses(tmp_path)))
-    more = pyrat(loop__overlap=True, loop__games=24, loop__iterations=5, loop__games_per_shard=8)
-    train(more, tmp_path)
-    assert set(boards_of(tmp_path)[len(boards) :]) <= {(5, 3, 0.7)}
+    assert len(boards) >= 96
+    assert all(np.isfinite([*losses(whole), *losses(stopped)]))
 
 
 def samples_of(game, first, games=4):

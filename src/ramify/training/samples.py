@@ -43,7 +43,7 @@ class Samples:
     final_scores: NDArray[np.int16]  # [n, 2]: half points at the end, -1 if unknown
     payoffs: NDArray[np.float32]  # [n, 2, num_actions, num_actions]: of the search, by what stands for outcomes
     pair_visits: NDArray[np.float32]  # [n, num_actions, num_actions]: visits of these pairs
-    collected: NDArray[np.float32]  # [n]: rewards still to come in this game, of both players together
+    collected: NDArray[np.float32]  # [n]: rewards still to come, of both players together; with payoffs only
     surprise: NDArray[np.float32]  # [n]: what the policy target tells beyond the prior, in nats
     games: NDArray[np.int64]  # [n]: number of the game
 
@@ -125,7 +125,7 @@ def game_samples(
     """The recorded positions of one game."""
     states, rewards = replay(game, record)
     values = value_targets(record, rewards, targets, search.discount)
-    returns = value_targets(record, rewards, RETURNS, search.discount).sum(axis=1)
+    returns = value_targets(record, rewards, RETURNS, search.discount).sum(axis=1) if "payoffs" in heads else None
     collected_by = collectors(states, record) if "cheese" in heads else None
     finals = final_scores(states[-1], record) if "final_score" in heads else None
     made = blank(game, sum(move.found is not None for move in record.moves), players, heads)
@@ -138,14 +138,14 @@ def game_samples(
         made.observations[row] = state.observation(both[0])
         made.values[row] = values[number, list(both[:players])]
         made.scores[row] = record.returns[both[0]] - record.returns[both[1]]
-        made.collected[row] = returns[number]
         if "ownership" in heads:
             made.owners[row] = final_owners(states[-1], both[0])
         if collected_by is not None:
             made.cheese[row] = cheese_row(state, collected_by, both[0])
         if finals is not None:
             made.final_scores[row] = finals[list(both)]
-        if "payoffs" in heads:
+        if returns is not None:
+            made.collected[row] = returns[number]
             fill_payoffs(made, row, move, move.found)
         fill_policies(made, row, state, move, move.found, both[:players], search, targets)
         row += 1
