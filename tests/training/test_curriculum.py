@@ -115,6 +115,13 @@ def test_a_network_for_one_size_is_refused(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_a_head_without_targets_is_refused_before_a_game_is_played(tmp_path):
+    network = {"kind": "resnet", "blocks": 1, "channels": 8, "heads": ["ownership"]}
+    with pytest.raises(ValueError, match="an ownership head cannot be trained for pyrat"):
+        train(pyrat(network=network), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_games_of_no_stage_are_refused(whole, tmp_path):
     other = tmp_path / "other"
     train(
@@ -180,7 +187,7 @@ def test_earlier_stages_leave_the_window_first():
 
 
 def test_a_window_of_two_iterations(tmp_path):
-    config = pyrat(window__iterations=2, window__size=10_000)
+    config = pyrat(window__last_iterations=2, window__size=10_000)
     training = Training(config, tmp_path)
     training.begin()
     seen = []
@@ -193,7 +200,7 @@ def test_a_window_of_two_iterations(tmp_path):
         training.metrics.close()
     everything = [list(chain(*parts)) for parts in seen]
     assert everything == [list(range(max(0, 6 * last - 12), 6 * last)) for last in (1, 2, 3, 4)]
-    again = Training(pyrat(window__iterations=2, window__size=10_000, loop__iterations=4), tmp_path)
+    again = Training(pyrat(window__last_iterations=2, window__size=10_000, loop__iterations=4), tmp_path)
     again.begin()
     train_alternating(again)
     again.metrics.close()

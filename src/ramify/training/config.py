@@ -62,7 +62,7 @@ class WindowConfig(Settings):
     )
     exponent: float = Field(0.75, gt=0, le=1, description="Exponent of the window's growth.")
     scale: float = Field(0.4, gt=0, le=1, description="Scale of the window's growth.")
-    iterations: int | None = Field(
+    last_iterations: int | None = Field(
         None,
         ge=1,
         description=(

@@ -35,7 +35,7 @@ from ramify.training.playing import make_evaluator
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.processes import terminable
 from ramify.training.replay import Replay, TrainingBatch
-from ramify.training.samples import Samples, make_samples
+from ramify.training.samples import Samples, check_heads, make_samples
 from ramify.training.shards import Consumed, ShardWatcher, own_shards, shard_number
 from ramify.training.windows import StagedReplay
 
@@ -78,6 +78,7 @@ class Training:
         check_stages(self.games, module)
         self.players = 2 if module.config.per_player else 1
         self.heads: tuple[str, ...] = module.config.heads
+        check_heads(self.game, self.heads, self.players)
         self.learner = Learner(module, config.optimizer, config.losses, self.device)
         self.replay = StagedReplay(self.games, config.window, config.targets, self.device, config.loop.games)
         self.sources = [self._source(source.folder) for source in config.sources]

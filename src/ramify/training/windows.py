@@ -50,9 +50,9 @@ class StagedReplay:
 
     def oldest(self, game: int) -> int:
         """The first game in the window once this one is in it, if the window is limited to some iterations."""
-        if self.window.iterations is None:
+        if self.window.last_iterations is None:
             return 0
-        return max(0, (game // self.games_per_iteration + 1 - self.window.iterations) * self.games_per_iteration)
+        return max(0, (game // self.games_per_iteration + 1 - self.window.last_iterations) * self.games_per_iteration)
 
     @property
     def shares(self) -> NDArray[np.float64]:
