@@ -13,6 +13,7 @@ import ramify as rf
 from ramify.selfplay.records import GameRecord, Move
 from ramify.training import Learner, LossConfig, OptimizerConfig, Replay, TargetConfig, WindowConfig, make_samples
 from ramify.training.cheese import collectors, final_scores
+from ramify.training.losses import losses
 from ramify.training.outcomes import average_payoffs, members
 from ramify.training.pyrat_losses import (
     class_loss,
@@ -268,6 +269,19 @@ def test_all_heads_are_learnt():
     assert after["cheese_accuracy"] > before["cheese_accuracy"]
     assert after["final_score_error"] < before["final_score_error"]
     assert after["payoff_error"] < before["payoff_error"]
+
+
+def test_outputs_that_are_no_heads_have_no_loss():
+    """A network whose config names no heads: the batch has no targets for what else it gives."""
+    made = make_samples(GAME, records(GAME, SEARCH, 2), SEARCH, TargetConfig(), 2)
+    replay = Replay(GAME, WindowConfig(), TargetConfig(), CPU)
+    replay.add(made)
+    rows = replay.draw(8, (0,))
+    module = TinyNetwork(GAME)
+    module.config = rf.networks.ResNetConfig()
+    outputs = module(rows.observations)
+    assert losses(outputs, rows, module, LossConfig()).keys() == {"policy", "value", "total"}
+    assert not pyrat_measures(outputs, rows)
 
 
 def test_scores_beyond_the_bins_are_in_the_last():

@@ -13,14 +13,24 @@ from ramify.training.replay import TrainingBatch
 SUPPORT = 0.01  # outcomes with less probability in the policy target do not count as played
 
 
+def trained_heads(outputs: dict[str, Tensor], batch: TrainingBatch) -> list[str]:
+    """The heads of this module that the network has and the batch has targets for.
+
+    A network may give more outputs than its config names as heads; there are no targets for those.
+    """
+    targets = {"cheese": batch.cheese, "final_score": batch.final_scores, "payoffs": batch.pair_visits}
+    return [head for head, target in targets.items() if head in outputs and target.shape[1]]
+
+
 def pyrat_losses(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str, Tensor]:
     """The losses of those heads that the network has, unweighted, by name."""
     found: dict[str, Tensor] = {}
-    if "cheese" in outputs:
+    heads = trained_heads(outputs, batch)
+    if "cheese" in heads:
         found["cheese"] = class_loss(outputs["cheese"].flatten(2), batch.cheese)
-    if "final_score" in outputs:
+    if "final_score" in heads:
         found["final_score"] = class_loss(outputs["final_score"].transpose(1, 2), score_classes(outputs, batch))
-    if "payoffs" in outputs:
+    if "payoffs" in heads:
         of = members(batch)
         payoffs = average_payoffs(outputs["payoffs"], of)
         found["payoffs"] = payoff_loss(payoffs, batch)
@@ -101,16 +111,17 @@ def pyrat_measures(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str
     """Metrics of those heads that the network has: how often the most likely collector is the right one, the mean error
     of the expected final score in cheese, and the root of the payoff loss."""
     found: dict[str, float] = {}
-    if "cheese" in outputs:
+    heads = trained_heads(outputs, batch)
+    if "cheese" in heads:
         known = batch.cheese != UNKNOWN
         right = outputs["cheese"].flatten(2).argmax(dim=1) == batch.cheese
         found["cheese_accuracy"] = float((right & known).sum() / known.sum().clamp(min=1))
-    if "final_score" in outputs:
+    if "final_score" in heads:
         classes = score_classes(outputs, batch)
         bins = torch.arange(outputs["final_score"].shape[2], device=classes.device)
         expected = (outputs["final_score"].float().softmax(dim=2) * bins).sum(dim=2)
         known = classes != UNKNOWN
         found["final_score_error"] = float(((expected - classes).abs() * known).sum() / 2 / known.sum().clamp(min=1))
-    if "payoffs" in outputs:
+    if "payoffs" in heads:
         found["payoff_error"] = float(payoff_loss(average_payoffs(outputs["payoffs"], members(batch)), batch).sqrt())
     return found
