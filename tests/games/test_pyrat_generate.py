@@ -264,7 +264,7 @@ def test_limits():
         ({"mud_max": 1}, "mud_max must be a whole number from 2 to 255"),
         ({"mud_max": 256}, "mud_max must be"),
         ({"symmetric": 1}, "symmetric must be True or False"),
-        ({"starts": "middle"}, r"starts must be 'corners', 'random' or two cells .* on the 21x15 board"),
+        ({"starts": "middle"}, r"starts must be 'corners', 'random', .* or two cells .* on the 21x15 board"),
         ({"starts": [[0, 0], [21, 0]]}, "starts must be"),
         ({"starts": [[0, 0], [0, -1]]}, "starts must be"),
         ({"starts": [[0, 0]]}, "starts must be"),
@@ -301,3 +301,62 @@ def test_presets():
         assert len(rf.make("pyrat", preset=name).initial_state(0).cheese) == sizes[name][2]
     assert rf.make("pyrat", preset="medium") == rf.make("pyrat")
     assert rf.make("pyrat", preset="tiny", cheese=5).params["cheese"] == 5
+
+
+def turns_from(board, start):
+    """Turns to every cell, by relaxing all edges until nothing changes; mud of N turns takes N + 1."""
+    mud = mud_map(board)
+    turns = dict.fromkeys([(x, y) for x in range(board["width"]) for y in range(board["height"])], 10**6)
+    turns[tuple(start)] = 0
+    changed = True
+    while changed:
+        changed = False
+        for edge in open_edges(board):
+            for a, b in (tuple(edge), tuple(edge)[::-1]):
+                cost = turns[a] + 1 + mud.get(edge, 0)
+                if cost < turns[b]:
+                    turns[b], changed = cost, True
+    return turns
+
+
+def imbalance(board):
+    totals = [sum(turns_from(board, board[who])[tuple(cell)] for cell in board["cheese"]) for who in ("p1", "p2")]
+    return abs(totals[0] - totals[1]) / len(board["cheese"])
+
+
+SMALL = {"width": 9, "height": 7, "cheese": 11, "mud_density": 0.2}
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(("starts", "bound"), [("imbalanced", 1.0), (["imbalanced", 0.5], 0.5), (["imbalanced", 3], 3)])
+def test_imbalanced_starts_keep_to_their_bound(symmetric, starts, bound):
+    found = [imbalance(board) for board in boards(25, **SMALL, symmetric=symmetric, starts=starts)]
+    assert max(found) <= bound
+    assert sum(value > 0 for value in found) > 10
+    free = [imbalance(board) for board in boards(25, **SMALL, symmetric=symmetric, starts="random")]
+    assert max(free) > bound or bound == 3
+
+
+def test_imbalanced_starts_are_the_first_random_ones_that_fit():
+    """Where the random starts of a seed are balanced enough, the game is theirs; the maze always is."""
+    pairs = list(zip(boards(30, **SMALL, starts="random"), boards(30, **SMALL, starts="imbalanced"), strict=True))
+    same = [first == second for first, second in pairs]
+    assert same == [imbalance(first) <= 1 for first, _ in pairs]
+    assert 3 < sum(same) < 27
+    assert all(first["walls"] == second["walls"] and first["mud"] == second["mud"] for first, second in pairs)
+
+
+def test_a_bound_that_no_draw_keeps_gives_the_most_balanced():
+    board = {"width": 2, "height": 2, "cheese": 1, "symmetric": False, "wall_density": 0.0, "mud_density": 0.0}
+    for drawn in boards(20, **board, starts=["imbalanced", 0]):
+        assert imbalance(drawn) == 0
+    for drawn in boards(3, width=9, height=9, cheese=1, symmetric=False, wall_density=1.0, starts=["imbalanced", 0]):
+        assert imbalance(drawn) <= 2
+    no_cheese = next(iter(boards(1, width=5, height=5, cheese=0, starts="imbalanced")))
+    assert no_cheese["p1"] != no_cheese["p2"]
+
+
+@pytest.mark.parametrize("starts", ["imbalance", ["imbalanced", -1], ["imbalanced", "1"], ["imbalanced"]])
+def test_other_words_for_starts_are_refused(starts):
+    with pytest.raises(rf.InvalidInput, match=r"starts .*'imbalanced', \['imbalanced', turns\]"):
+        rf.make("pyrat", starts=starts)

@@ -22,7 +22,8 @@ from ramify.selfplay import SelfPlay, read_folder
 from ramify.selfplay.run import run as play_games
 from ramify.training import as_yaml, checkpoints, latest, make_samples, overlap, read_metrics, read_progress, train
 from ramify.training.overlap import games_to_resume
-from ramify.training.run import Training, rollout_search, self_play
+from ramify.training.playing import rollout_search, self_play
+from ramify.training.run import Training
 from ramify.training.shards import Consumed, own_shards
 from tests.training.helpers import as_before, losses, tiny
 
@@ -138,7 +139,7 @@ def all_games(folder):
 
 
 def made_of(config, games):
-    return make_samples(rf.make("tictactoe"), games, config.search, config.targets, 1, False)
+    return make_samples(rf.make("tictactoe"), games, config.search, config.targets, 1)
 
 
 @pytest.mark.parametrize("size", [20, 60, 10_000])

@@ -13,6 +13,7 @@ from ramify.engine import SearchConfig, Searcher
 from ramify.evaluators import Network
 from ramify.games.registry import _python_games
 from ramify.networks import load, make
+from ramify.selfplay import read_folder
 from ramify.training import checkpoints, load_config, network_file, presets, read_metrics, train
 from ramify.training.fitting import fitted_settings, game_size
 from ramify.training.presets import find_game, preset_name, preset_texts
@@ -174,3 +175,34 @@ def test_tic_tac_toe_is_learnt_from_nothing(tmp_path):
 def test_a_player_that_knows_nothing_loses():
     """So the test above counts what is there: with two simulations a search plays the fresh network's guess."""
     assert lost_lines(make(rf.make("tictactoe"), "mlp:1x16"), simulations=2) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pyrat-5", "pyrat-7", "pyrat-maze", "pyrat-full"])
+def test_presets_of_pyrat_run(name, tmp_path):
+    """Every board of the curriculum is played and trained on, in one small iteration each, on a CPU."""
+    config = load_config(name)
+    stages = len(config.curriculum) + 1
+    changes = {
+        "loop.iterations": stages,
+        "loop.max_seconds": None,
+        "loop.games": 2,
+        "loop.parallel_games": 2,
+        "loop.threads": 1,
+        "loop.batch": 8,
+        "loop.replay_ratio": 1,
+        "loop.device": "cpu",
+        "loop.overlap": False,
+        "loop.evaluator": "torch",
+        "play.max_moves": 12,
+        "search.simulations": 4,
+        "search.fast_simulations": None,
+        "curriculum": [
+            {"params": stage.params, "until": (number + 1) / stages} for number, stage in enumerate(config.curriculum)
+        ],
+    }
+    train(load_config(name, changes), tmp_path)
+    boards = {(header["params"]["width"], header["params"]["height"]) for header, _ in read_folder(tmp_path / "games")}
+    assert boards == {(game.observation_shape[2], game.observation_shape[1]) for game in config.make_games()}
+    for line in read_metrics(tmp_path / "metrics.jsonl", "step"):
+        assert math.isfinite(line["total"])

@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def samples():
     game = rf.make("tictactoe")
-    return make_samples(game, records(game, SEARCH, 12), SEARCH, TargetConfig(), 1, owners=True)
+    return make_samples(game, records(game, SEARCH, 12), SEARCH, TargetConfig(), 1, heads=("ownership",))
 
 
 def part(samples: Samples, rows) -> Samples:
@@ -75,7 +75,7 @@ def test_surprising_positions_are_drawn_more_often(samples):
 def test_images_are_those_of_the_game():
     """A turned row is the row of the turned position, with the policy and the owners turned along."""
     game = rf.make("connect_four")
-    made = make_samples(game, records(game, SEARCH, 6), SEARCH, TargetConfig(), 1, owners=True)
+    made = make_samples(game, records(game, SEARCH, 6), SEARCH, TargetConfig(), 1, heads=("ownership",))
     replay = Replay(game, WindowConfig(size=10_000), TargetConfig(), CPU)
     replay.add(made)
     batch = replay.draw(64, (9,))

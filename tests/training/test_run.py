@@ -224,7 +224,7 @@ def test_damaged_shards_are_left_out(tmp_path, caplog):
     train(tiny(loop__iterations=2), tmp_path)
     assert "skipped" in caplog.text
     caplog.clear()
-    assert load_shard(shard, tiny(), 1, False) is None
+    assert load_shard(shard, tiny(), 1, ()) is None
     assert "skipped" in caplog.text
 
 

@@ -38,7 +38,7 @@ def test_rows_are_what_was_played(name):
     game, row = GAMES[name], 0
     players = 2 if game.simultaneous else 1
     games = records(game, SEARCH)
-    made = make_samples(game, reversed(games), SEARCH, TargetConfig(), players, owners=False)
+    made = make_samples(game, reversed(games), SEARCH, TargetConfig(), players, heads=())
     for record in sorted(games, key=lambda record: record.number):
         for state, move, _, to_come in walk(game, record):
             if move.found is None:
@@ -63,7 +63,7 @@ def test_rows_are_what_was_played(name):
 def test_policy_targets_are_those_of_policies(method):
     game = GAMES["pyrat"]
     games = records(game, SEARCH, games=3)
-    made = make_samples(game, games, SEARCH, TargetConfig(policy=method), 2, owners=False)
+    made = make_samples(game, games, SEARCH, TargetConfig(policy=method), 2, heads=())
     found = [move.found for record in sorted(games, key=lambda r: r.number) for move in record.moves if move.found]
     for row, one in enumerate(found):
         for player in (0, 1):
@@ -78,7 +78,7 @@ def test_values_mix_returns_root_and_the_near_future():
     roots = np.array([move.found.value for move in record.moves], np.float64)
 
     def values(**targets):
-        return make_samples(game, [record], SEARCH, TargetConfig(**targets), 2, owners=False).values
+        return make_samples(game, [record], SEARCH, TargetConfig(**targets), 2, heads=()).values
 
     returns = np.cumsum(rewards[::-1], axis=0)[::-1]
     assert np.allclose(values(), returns, atol=1e-5)
@@ -107,7 +107,7 @@ def test_resignation_and_cut_games():
         _, rewards = replay(game, record)
         assert np.allclose(rewards.sum(axis=0), record.returns)
     cut = records(game, SEARCH, 3, max_moves=2)
-    made = make_samples(game, cut, SEARCH, TargetConfig(), 1, owners=False)
+    made = make_samples(game, cut, SEARCH, TargetConfig(), 1, heads=())
     record = min(cut, key=lambda record: record.number)
     assert record.cut
     last = record.moves[-1]
@@ -117,7 +117,7 @@ def test_resignation_and_cut_games():
 def test_scores_and_owners():
     game = GAMES["hex"]
     record = records(game, SEARCH, 1)[0]
-    made = make_samples(game, [record], SEARCH, TargetConfig(), 1, owners=True)
+    made = make_samples(game, [record], SEARCH, TargetConfig(), 1, heads=("ownership",))
     final = replay(game, record)[0][-1]
     for row, move in enumerate(record.moves):
         viewer = move.acting[0]
@@ -125,17 +125,17 @@ def test_scores_and_owners():
         planes = final.observation(viewer)
         assert np.array_equal(made.owners[row].reshape(3, 3), planes[0] - planes[1])
     with pytest.raises(ValueError, match="ownership head cannot be trained for pyrat"):
-        make_samples(GAMES["pyrat"], [], SEARCH, TargetConfig(), 2, owners=True)
+        make_samples(GAMES["pyrat"], [], SEARCH, TargetConfig(), 2, heads=("ownership",))
 
 
 def test_no_games_give_no_rows():
-    assert len(make_samples(GAMES["hex"], [], SEARCH, TargetConfig(), 1, owners=True)) == 0
+    assert len(make_samples(GAMES["hex"], [], SEARCH, TargetConfig(), 1, heads=("ownership",))) == 0
 
 
 def test_surprise_is_the_divergence_from_the_prior():
     game = GAMES["hex"]
     record = records(game, SEARCH, 1)[0]
-    made = make_samples(game, [record], SEARCH, TargetConfig(), 1, owners=False)
+    made = make_samples(game, [record], SEARCH, TargetConfig(), 1, heads=())
     move = record.moves[0]
     share = move.found.visits.ravel() / move.found.visits.sum()
     told = share > 0
@@ -189,6 +189,6 @@ def test_values_of_cut_games_against_a_plain_computation(full_share):
                     total[player] += 0.9 ** (number - start) * float(steps[number][1][player])
             wanted.append(total)
         won += sum(float(rewards.sum()) for _, rewards in steps[searched[-1] :]) if searched else 0.0
-        made = make_samples(CUT, [record], search, TargetConfig(), 2, owners=False)
+        made = make_samples(CUT, [record], search, TargetConfig(), 2, heads=())
         assert made.values == pytest.approx(np.array(wanted, np.float32).reshape(-1, 2), abs=1e-5)
     assert won > 0  # there were rewards that had been counted twice

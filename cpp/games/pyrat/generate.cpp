@@ -1,6 +1,9 @@
 #include "games/pyrat/generate.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <queue>
 #include <utility>
 
 namespace ramify::pyrat {
@@ -161,6 +164,42 @@ int capacity(const Recipe& recipe) {
   return (recipe.symmetric ? 2 * drawn : drawn) + centre_piece(recipe);
 }
 
+constexpr int kDraws = 100;  // of starts, until one pair is balanced enough
+
+Starts draw_starts(const Recipe& recipe, Rng& rng) {
+  if (recipe.starts) return *recipe.starts;
+  std::vector<int> cells;
+  for (int cell = 0; cell < recipe.width * recipe.height; ++cell)
+    if (!(centre_piece(recipe) && cell == centre(recipe))) cells.push_back(cell);
+  const auto first = rng.below(static_cast<std::uint32_t>(cells.size()));
+  const auto other = rng.below(static_cast<std::uint32_t>(cells.size() - 1));
+  return {cells[first], cells[other + (other >= first)]};
+}
+
+std::vector<int> draw_cheese(const Recipe& recipe, const Starts& starts, Rng rng) {
+  std::vector<int> list = candidates(recipe, starts);
+  const auto draws = static_cast<std::size_t>(recipe.symmetric ? recipe.cheese / 2 : recipe.cheese);
+  for (std::size_t i = 0; i < draws; ++i)
+    std::swap(list[i], list[i + rng.below(static_cast<std::uint32_t>(list.size() - i))]);
+  list.resize(draws);
+  if (recipe.symmetric)
+    for (std::size_t i = 0; i < draws; ++i) list.push_back(recipe.width * recipe.height - 1 - list[i]);
+  if (centre_piece(recipe)) list.push_back(*centre(recipe));
+  std::ranges::sort(list);
+  return list;
+}
+
+// By how many turns per piece one of the players is nearer to the cheese than the other, on average.
+double imbalance(const Maze& maze, const Placement& placement) {
+  if (placement.cheese.empty()) return 0.0;
+  std::array<int, 2> total{};
+  for (std::size_t player = 0; player < 2; ++player) {
+    const std::vector<int> turns = turns_from(maze, placement.starts[player]);
+    for (const int cell : placement.cheese) total[player] += turns[static_cast<std::size_t>(cell)];
+  }
+  return std::abs(total[0] - total[1]) / static_cast<double>(placement.cheese.size());
+}
+
 }  // namespace
 
 std::string obstacle(const Recipe& recipe) {
@@ -182,27 +221,43 @@ std::string obstacle(const Recipe& recipe) {
 
 Maze draw_maze(const Recipe& recipe, Rng rng) { return MazeBuilder(recipe, rng).build(); }
 
-Starts draw_starts(const Recipe& recipe, Rng rng) {
-  if (recipe.starts) return *recipe.starts;
-  std::vector<int> cells;
-  for (int cell = 0; cell < recipe.width * recipe.height; ++cell)
-    if (!(centre_piece(recipe) && cell == centre(recipe))) cells.push_back(cell);
-  const auto first = rng.below(static_cast<std::uint32_t>(cells.size()));
-  const auto other = rng.below(static_cast<std::uint32_t>(cells.size() - 1));
-  return {cells[first], cells[other + (other >= first)]};
+std::vector<int> turns_from(const Maze& maze, int start) {
+  std::vector<int> turns(static_cast<std::size_t>(maze.cells()), maze.cells());
+  using Entry = std::pair<int, int>;  // turns, cell
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
+  turns[static_cast<std::size_t>(start)] = 0;
+  open.emplace(0, start);
+  while (!open.empty()) {
+    const auto [spent, cell] = open.top();
+    open.pop();
+    if (spent > turns[static_cast<std::size_t>(cell)]) continue;
+    for (int direction = 0; direction < kDirections; ++direction) {
+      const Passage passage = maze.at(cell, direction);
+      if (passage == kWall) continue;
+      const int next = maze.neighbour(cell, direction), after = spent + (passage == kOpen ? 1 : passage + 1);
+      if (after >= turns[static_cast<std::size_t>(next)]) continue;
+      turns[static_cast<std::size_t>(next)] = after;
+      open.emplace(after, next);
+    }
+  }
+  return turns;
 }
 
-std::vector<int> draw_cheese(const Recipe& recipe, const Starts& starts, Rng rng) {
-  std::vector<int> list = candidates(recipe, starts);
-  const auto draws = static_cast<std::size_t>(recipe.symmetric ? recipe.cheese / 2 : recipe.cheese);
-  for (std::size_t i = 0; i < draws; ++i)
-    std::swap(list[i], list[i + rng.below(static_cast<std::uint32_t>(list.size() - i))]);
-  list.resize(draws);
-  if (recipe.symmetric)
-    for (std::size_t i = 0; i < draws; ++i) list.push_back(recipe.width * recipe.height - 1 - list[i]);
-  if (centre_piece(recipe)) list.push_back(*centre(recipe));
-  std::ranges::sort(list);
-  return list;
+Placement draw_placement(const Recipe& recipe, const Maze& maze, Rng starts, Rng cheese) {
+  Placement best;
+  double least = 0.0;
+  for (int draw = 0; draw < (recipe.imbalance ? kDraws : 1); ++draw) {
+    Placement drawn{draw_starts(recipe, starts), {}};
+    drawn.cheese = draw_cheese(recipe, drawn.starts, cheese);
+    if (!recipe.imbalance) return drawn;
+    const double found = imbalance(maze, drawn);
+    if (draw == 0 || found < least) {
+      best = std::move(drawn);
+      least = found;
+    }
+    if (least <= *recipe.imbalance) break;
+  }
+  return best;
 }
 
 }  // namespace ramify::pyrat

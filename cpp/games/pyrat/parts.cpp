@@ -127,7 +127,7 @@ class Reader {
   int start(std::size_t player) const {
     const std::string name = "p" + std::to_string(player + 1);
     if (const Value* given = find(name)) return cell(name, *given);
-    if (!recipe_.starts) throw InvalidInput("pyrat: a position needs " + name + ", as starts is 'random'");
+    if (!recipe_.starts) throw InvalidInput("pyrat: a position needs " + name + ", as starts are drawn for each game");
     return (*recipe_.starts)[player];
   }
 

@@ -19,21 +19,49 @@ constexpr float kMudUnit = 4.0f;
 constexpr float kCheeseUnit = 64.0f;
 constexpr float kTurnUnit = 64.0f;
 
-std::optional<Starts> read_starts(Params& params, int width, int height) {
+constexpr double kImbalance = 1.0;  // of starts='imbalanced'
+
+std::optional<double> number_in(const Value& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value.data)) return *real;
+  return std::nullopt;
+}
+
+// The imbalance that 'imbalanced' or ['imbalanced', turns] stands for, if it is one of these.
+std::optional<double> read_imbalance(const Value& given) {
+  const auto* list = std::get_if<Value::List>(&given.data);
+  if (list && list->size() != 2) return std::nullopt;
+  const auto* word = std::get_if<std::string>(&(list ? list->at(0) : given).data);
+  if (!word || *word != "imbalanced") return std::nullopt;
+  const std::optional<double> turns = list ? number_in(list->at(1)) : kImbalance;
+  return turns && *turns >= 0 ? turns : std::nullopt;
+}
+
+void read_starts(Params& params, Recipe& recipe) {
+  const int width = recipe.width, height = recipe.height;
   const Value given = params.any("starts", "corners",
                                  "where the players start: 'corners' (bottom left, top right), 'random' (two different "
-                                 "cells) or two cells [[x, y], [x, y]]");
+                                 "cells), 'imbalanced' or ['imbalanced', turns] (two cells of which one is nearer to the "
+                                 "cheese by at most so many turns per piece on average, 1 by default) or two cells "
+                                 "[[x, y], [x, y]]");
   const auto* word = std::get_if<std::string>(&given.data);
-  if (word && *word == "random") return std::nullopt;
-  if (word && *word == "corners") return Starts{0, width * height - 1};
+  recipe.imbalance = read_imbalance(given);
+  if ((word && *word == "random") || recipe.imbalance) return;
+  if (word && *word == "corners") {
+    recipe.starts = Starts{0, width * height - 1};
+    return;
+  }
   if (const auto* list = std::get_if<Value::List>(&given.data); list && list->size() == 2) {
     const std::optional<int> first = listed_cell(list->at(0), width, height);
     const std::optional<int> second = listed_cell(list->at(1), width, height);
-    if (first && second) return Starts{*first, *second};
+    if (first && second) {
+      recipe.starts = Starts{*first, *second};
+      return;
+    }
   }
   params.fail("starts", given,
-              "'corners', 'random' or two cells [[x, y], [x, y]] on the " + std::to_string(width) + "x" +
-                  std::to_string(height) + " board");
+              "'corners', 'random', 'imbalanced', ['imbalanced', turns] with turns from 0, or two cells "
+              "[[x, y], [x, y]] on the " + std::to_string(width) + "x" + std::to_string(height) + " board");
 }
 
 Recipe read_recipe(Params& params) {
@@ -47,7 +75,7 @@ Recipe read_recipe(Params& params) {
   recipe.mud_max = static_cast<int>(params.integer("mud_max", 3, 2, kMaxMud, "maximum number of turns in mud (the minimum is 2)"));
   recipe.symmetric = params.flag("symmetric", true, "whether maze and cheese are symmetric under a half turn");
   recipe.connected = params.flag("connected", true, "whether every cell can be reached from every other");
-  recipe.starts = read_starts(params, recipe.width, recipe.height);
+  read_starts(params, recipe);
   return recipe;
 }
 
@@ -73,11 +101,12 @@ PyRat::PyRat(Params& params)
 
 PyRat::State PyRat::initial(std::uint64_t seed) const {
   if (!obstacle_.empty()) throw InvalidInput("pyrat: " + obstacle_);
-  const Starts starts = draw_starts(recipe_, Rng(seed, kStartStream));
+  Maze maze = draw_maze(recipe_, Rng(seed, kMazeStream));
+  const Placement placement = draw_placement(recipe_, maze, Rng(seed, kStartStream), Rng(seed, kCheeseStream));
   std::array<Player, 2> players;
-  for (std::size_t player = 0; player < 2; ++player) players[player].cell = static_cast<std::uint16_t>(starts[player]);
-  return assemble(draw_maze(recipe_, Rng(seed, kMazeStream)), draw_cheese(recipe_, starts, Rng(seed, kCheeseStream)),
-                  players, 0, recipe_.max_turns);
+  for (std::size_t player = 0; player < 2; ++player)
+    players[player].cell = static_cast<std::uint16_t>(placement.starts[player]);
+  return assemble(std::move(maze), placement.cheese, players, 0, recipe_.max_turns);
 }
 
 PyRat::State PyRat::assemble(Maze maze, const std::vector<int>& cheese, std::array<Player, 2> players, int turn,

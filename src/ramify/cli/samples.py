@@ -81,16 +81,20 @@ def lower(name: str) -> str:
 
 def newest_game(folder: Path, game: Game) -> list[Sample]:
     """The last game of the newest readable shard."""
+    from ramify.games import make
     from ramify.selfplay.records import DamagedShard, read_shard, shards
+    from ramify.selfplay.run import other_parameters
 
     for path in reversed(shards(folder / "games")):
         try:
-            records = read_shard(path)[1]
+            header, records = read_shard(path)
         except (DamagedShard, OSError):
             continue
         if records:
             record = max(records, key=lambda one: one.number)
             actions = [move.actions for move in record.moves]
+            if other_parameters(header["params"], game):  # of an earlier stage of the curriculum
+                game = make(game.name, **header["params"])
             return [replayed(game, f"Game {record.number + 1:,} of self-play", record.seed, actions)]
     return []
 

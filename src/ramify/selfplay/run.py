@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -96,6 +96,7 @@ def run(
     shard_seconds: float = SHARD_SECONDS,
     network: str | Callable[[], str] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    others: Sequence[Game] = (),
 ) -> Progress:
     """Generate self-play games and save them to ``folder`` in shards of ``games_per_shard``.
 
@@ -103,12 +104,13 @@ def run(
     journal in the same directory; if the process is killed, the next run (or ``recover``) writes them to a shard, so
     finished games are never lost. New shards are numbered after existing ones. ``network`` is the name of the network
     in their headers, or a function that returns it when a shard is written. Raises a ValueError if ``folder`` has games
-    of another game or with other parameters, and InUse if another process plays into it.
+    of another game or with other parameters (but those of ``others`` are allowed), and InUse if another process plays
+    into it.
     """
     folder = Path(folder)
     with held(folder, WAIT_SECONDS) as sure:
         recover_held(folder, sure)
-        refuse_other_game(folder, play.game)
+        refuse_other_game(folder, play.game, others)
         return run_held(Shards(play, folder, games_per_shard, network), progress, shard_seconds)
 
 
@@ -198,23 +200,30 @@ def header_of(play: SelfPlay) -> dict[str, Any]:
     }
 
 
-def refuse_other_game(folder: Path, game: Game) -> None:
-    """Raise a ValueError if the directory has games of another game, or of the same game with other parameters.
-
-    A parameter that cannot be written as JSON, as a game written in Python may have, is not compared: its text may
-    differ between processes.
-    """
+def refuse_other_game(folder: Path, game: Game, others: Sequence[Game] = ()) -> None:
+    """Raise a ValueError if the directory has games of another game, or of the same game with other parameters than
+    this one and ``others``."""
     before = records.newest_header(folder)
     if before is None or "game" not in before:
         return
     if before["game"] != game.name:
         raise ValueError(f"{folder} has games of {before['game']}, not of {game.name}: use another folder")
-    old, new = before["params"], dict(game.params)
+    changes = other_parameters(before["params"], game)
+    if changes and all(other_parameters(before["params"], other) for other in others):
+        text = _describe(changes)
+        raise ValueError(f"{folder} has games of {game.name} with other parameters ({text}): use another folder")
+
+
+def other_parameters(params: dict[str, Any], game: Game) -> list[tuple[str, Any, Any]]:
+    """(name, old, new) of the parameters in a header of a shard that differ from those of a game.
+
+    A parameter that cannot be written as JSON, as a game written in Python may have, is not compared: its text may
+    differ between processes.
+    """
+    old, new = params, dict(game.params)
     for name in [name for name, value in new.items() if not _plain(value)]:
         old, new = ({key: value for key, value in part.items() if key != name} for part in (old, new))
-    changes = _describe(differences("", old, json.loads(json.dumps(new))))
-    if changes:
-        raise ValueError(f"{folder} has games of {game.name} with other parameters ({changes}): use another folder")
+    return list(differences("", old, json.loads(json.dumps(new))))
 
 
 def _plain(value: Any) -> bool:

@@ -13,6 +13,7 @@ from ramify.training.config import (
     LossConfig,
     OptimizerConfig,
     SourceConfig,
+    StageConfig,
     TargetConfig,
     TrainConfig,
     WindowConfig,
@@ -20,6 +21,7 @@ from ramify.training.config import (
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics, tensorboard
 from ramify.training.presets import as_yaml, load_config, presets
+from ramify.training.pyrat_losses import win_probabilities
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.run import Status, train
 from ramify.training.samples import Samples, make_samples
@@ -35,6 +37,7 @@ __all__ = [
     "Samples",
     "Sink",
     "SourceConfig",
+    "StageConfig",
     "Status",
     "TargetConfig",
     "TrainConfig",
@@ -52,4 +55,5 @@ __all__ = [
     "read_progress",
     "tensorboard",
     "train",
+    "win_probabilities",
 ]

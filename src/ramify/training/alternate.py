@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from ramify.evaluators import Rollout
+from ramify.evaluators import Rollout, Uniform
 from ramify.networks import network_id
 from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
-from ramify.training.run import Training, game_figures, rollout_search, self_play, speed
+from ramify.training.playing import game_figures, rollout_search, self_play, speed, stage_of
+from ramify.training.run import Training
 from ramify.training.shards import Consumed, in_window, missing
 
-Games = dict[int, GameRecord]  # by number
+
+@dataclass(frozen=True)
+class StagedGame:
+    """A game and the stage of the curriculum it belongs to."""
+
+    record: GameRecord
+    stage: int
+
+
+Games = dict[int, StagedGame]  # by number
 
 
 def train_alternating(training: Training) -> None:
@@ -20,7 +31,7 @@ def train_alternating(training: Training) -> None:
     loop, watcher, evaluator = training.config.loop, training.watcher, training.evaluator
     training.show(done=training.progress(min(1.0, training.iteration / loop.iterations)))
     training.recover_games()
-    games = {game.number: game for game in watcher.fresh()}  # not trained on yet
+    games = fresh_games(training)  # not trained on yet
     window = refill(training, games)
     while training.iteration < loop.iterations and not training.out_of_time:
         first, rollouts = training.iteration * loop.games, training.iteration < loop.rollout_iterations
@@ -28,15 +39,16 @@ def train_alternating(training: Training) -> None:
             evaluator.load_weights(training.learner.playing)
             # If a killed run has left all games of the iteration, none are played and their speed is unknown.
             training.rates = play(training, evaluator, first, games, rollouts=rollouts)
-            games |= {game.number: game for game in watcher.fresh()}
+            games |= fresh_games(training)
         fresh = [games.pop(number) for number in range(first, first + loop.games) if number in games]
         before = training.replay.total
-        training.replay.add(training.samples(fresh))
+        add(training, fresh)
         new = training.replay.total - before
         if training.steps_in_iteration == 0:
             training.judge(new)
         train_iteration(training, new)
         window = in_window([*window, (first, new)], training.config.window.positions(training.replay.total))
+        window = [part for part in window if part[0] >= training.replay.oldest(first)]
         consumed = Consumed(
             games=training.consumed.games + len(fresh),
             positions=training.replay.total,
@@ -45,7 +57,26 @@ def train_alternating(training: Training) -> None:
             discarded=training.consumed.discarded,
             discarded_before=training.consumed.discarded_before,
         )
-        training.end_iteration(game_figures(fresh), consumed)
+        training.end_iteration(game_figures([game.record for game in fresh]), consumed)
+
+
+def fresh_games(training: Training) -> Games:
+    """The games of new shards, by number."""
+    return {
+        record.number: StagedGame(record, stage_of(header, training.games))
+        for header, records in training.watcher.fresh()
+        for record in records
+    }
+
+
+def add(training: Training, games: list[StagedGame], total: int | None = None) -> None:
+    """Add the positions of an iteration's games to the window. ``total``: positions recorded so far, with these."""
+    stages = sorted({game.stage for game in games}) or [-1]
+    parts = [training.samples([game.record for game in games if game.stage == stage], stage) for stage in stages]
+    before = training.replay.total if total is None else total - sum(map(len, parts))
+    for stage, samples in zip(stages, parts, strict=True):
+        before += len(samples)
+        training.replay.add(samples, before, stage)
 
 
 def refill(training: Training, games: Games) -> list[tuple[int, int]]:
@@ -59,7 +90,7 @@ def refill(training: Training, games: Games) -> list[tuple[int, int]]:
         for start in range(0, training.iteration * size, size)
     }
     counts = [
-        (start, sum(move.found is not None for game in played for move in game.moves))
+        (start, sum(move.found is not None for game in played for move in game.record.moves))
         for start, played in iterations.items()
     ]
     there = sum(count for _, count in counts)
@@ -68,27 +99,34 @@ def refill(training: Training, games: Games) -> list[tuple[int, int]]:
     so_far = total - sum(count for _, count in kept)
     for start, count in kept:
         so_far += count
-        training.replay.add(training.samples(iterations[start]), so_far)
-    return kept
+        add(training, iterations[start], so_far)
+    return [part for part in kept if part[0] >= training.replay.oldest(kept[-1][0])]
 
 
 def play(training: Training, evaluator: Any, first: int, games: Games, *, rollouts: bool) -> dict[str, float]:
-    """Play the missing games of an iteration, with the network or with rollouts; returns the speed."""
-    loop = training.config.loop
-    search = rollout_search(training.config) if rollouts else training.config.search
-    judge = Rollout() if rollouts else evaluator
+    """Play the missing games of an iteration, with the network or with rollouts; returns the speed.
+
+    The first games of an iteration are those with equal priors (``loop.uniform_share``).
+    """
+    config, loop = training.config, training.config.loop
+    stage = config.stage_at(training.progress(training.iteration / loop.iterations))
+    search = rollout_search(config) if rollouts else config.search
+    uniform = 0 if rollouts else round(loop.uniform_share * loop.games)
 
     def show(progress: Progress) -> None:
         training.show(phase="playing", share=progress.games / loop.games, figures=speed(progress))
 
     rates: dict[str, float] = {}
-    for start, count in missing(first, loop.games, games):
+    plan = [(Uniform(), part) for part in missing(first, uniform, games)]
+    rest = missing(first + uniform, loop.games - uniform, games)
+    for judge, (start, count) in plan + [(Rollout() if rollouts else evaluator, part) for part in rest]:
         done = play_games(
-            self_play(training.config, training.game, judge, start, count, search),
+            self_play(config, training.games[stage], judge, start, count, search),
             training.games_folder,
             games_per_shard=loop.games_per_shard,
-            network=None if rollouts else network_id(training.learner.playing),
+            network=network_id(training.learner.playing) if judge is evaluator else None,
             progress=show,
+            others=training.games,
         )
         rates = speed(done)
     return rates

@@ -39,6 +39,7 @@ KEPT = ("checkpoints", "partial")
 NAMES = (CONFIG, METRICS, GAMES, *KEPT)  # files of a run, besides its marker and locks
 COUNTED = (
     "games",
+    "uniform_share",
     "batch",
     "replay_ratio",
     "exact",

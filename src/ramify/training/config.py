@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -61,6 +62,14 @@ class WindowConfig(Settings):
     )
     exponent: float = Field(0.75, gt=0, le=1, description="Exponent of the window's growth.")
     scale: float = Field(0.4, gt=0, le=1, description="Scale of the window's growth.")
+    last_iterations: int | None = Field(
+        None,
+        ge=1,
+        description=(
+            "Number of latest iterations (of loop.games games) whose positions stay in the window, within its size; "
+            "None: no limit."
+        ),
+    )
 
     def positions(self, total: int) -> int:
         """The size of the window once ``total`` positions have been recorded."""
@@ -68,6 +77,17 @@ class WindowConfig(Settings):
             return self.size
         growth = ((total / self.size) ** self.exponent - 1) / self.exponent
         return int(self.size * (1 + self.scale * growth))
+
+
+class StageConfig(Settings):
+    """A stage of the curriculum: games with other parameters, such as a smaller board, during a part of the run."""
+
+    what = "stage"
+
+    params: dict[str, Any] = Field(
+        default_factory=dict, description="Parameters of the game that differ from those of the run."
+    )
+    until: float = Field(gt=0, lt=1, description="Completed fraction of the run at which the stage ends.")
 
 
 class SourceConfig(Settings):
@@ -127,6 +147,37 @@ class LossConfig(Settings):
         ge=0,
         description=("Weight of the ownership loss: cross-entropy per cell of its owner at the end of the game."),
     )
+    cheese: float = Field(
+        0.2, ge=0, description="Weight of the cheese loss (PyRat): cross-entropy of who collects each piece left."
+    )
+    final_score: float = Field(
+        0.1,
+        ge=0,
+        description="Weight of the final-score loss (PyRat): cross-entropy of both scores at the end.",
+    )
+    payoffs: float = Field(
+        0.5,
+        ge=0,
+        description=(
+            "Weight of the payoff loss: squared error of the payoffs of the search, in proportion to the visits."
+        ),
+    )
+    nash: float = Field(
+        0.0,
+        ge=0,
+        description=(
+            "Weight of the Nash consistency of the payoffs head with the policy targets: squared differences between "
+            "outcomes in the support, and squared gains of other outcomes. Use it with targets.policy nash or average."
+        ),
+    )
+    constant_sum: float = Field(
+        0.0,
+        ge=0,
+        description=(
+            "Weight of the constant-sum loss of the payoffs head: squared error of both payoffs together against the "
+            "rewards of both players in the rest of the game."
+        ),
+    )
 
 
 def checked_device(name: str) -> str:
@@ -165,6 +216,15 @@ class LoopConfig(Settings):
         ge=2,
         description=(
             "Number of simulations per search in the rollout iterations, in which every search is a full one."
+        ),
+    )
+    uniform_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description=(
+            "Fraction of the games of an iteration whose searches use equal priors and values instead of the network; "
+            "they keep the games varied if the network's policy becomes too narrow."
         ),
     )
     replay_ratio: float = Field(
@@ -238,6 +298,9 @@ class TrainConfig(Settings):
     play: PlayConfig = Field(default_factory=PlayConfig, description="Self-play settings.")
     targets: TargetConfig = Field(default_factory=TargetConfig, description="Training targets and data augmentation.")
     window: WindowConfig = Field(default_factory=WindowConfig, description="Replay window.")
+    curriculum: tuple[StageConfig, ...] = Field(
+        (), description="Stages with other parameters of the game before those of the run, in order."
+    )
     sources: tuple[SourceConfig, ...] = Field((), description="Additional sources of training games.")
     optimizer: OptimizerConfig = Field(
         default_factory=OptimizerConfig, description="Optimizer and learning-rate schedule."
@@ -258,6 +321,15 @@ class TrainConfig(Settings):
         if problem is not None and self.game not in list_games():
             raise problem
         return make(self.game, **self.params)
+
+    def make_games(self) -> list[Game]:
+        """The games of the stages of the curriculum, and last that of the run, after its ``imports``."""
+        final = self.make_game()
+        return [*(make(self.game, **{**self.params, **stage.params}) for stage in self.curriculum), final]
+
+    def stage_at(self, progress: float) -> int:
+        """The stage in which games are played at a completed fraction of the run, as an index into ``make_games()``."""
+        return sum(progress >= stage.until for stage in self.curriculum)
 
     @field_validator("network", mode="before")
     @classmethod
@@ -280,6 +352,10 @@ class TrainConfig(Settings):
                 "loop.exact needs loop.evaluator=onnx: torch rounds depending on a row's place in its batch, and "
                 "OpenVINO promises nothing about it"
             )
-        if self.loop.rollout_iterations and self.loop.overlap:
-            raise ValueError("loop.rollout_iterations needs loop.overlap=false: with overlap there are no iterations")
+        for name in ("rollout_iterations", "uniform_share"):
+            if getattr(self.loop, name) and self.loop.overlap:
+                raise ValueError(f"loop.{name} needs loop.overlap=false: with overlap there are no iterations")
+        ends = [stage.until for stage in self.curriculum]
+        if any(later <= earlier for earlier, later in pairwise(ends)):
+            raise ValueError(f"every stage of the curriculum must end after the one before it, not until={ends}")
         return self

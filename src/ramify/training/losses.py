@@ -8,16 +8,20 @@ from torch.nn import functional
 
 from ramify.networks import GameNetwork
 from ramify.training.config import LossConfig
+from ramify.training.outcomes import FORBIDDEN, merged
+from ramify.training.pyrat_losses import pyrat_losses, pyrat_measures
 from ramify.training.replay import TrainingBatch
-
-FORBIDDEN = -1e4  # logit of an action that is not legal
 
 
 def policy_logits(outputs: dict[str, Tensor], batch: TrainingBatch) -> Tensor:
-    """Log-probabilities of legal actions, [B, players, num_actions]."""
+    """Log-probabilities of outcomes, at the places of the legal actions that stand for them: [B, players, num_actions].
+
+    As the search reads priors: a softmax over the legal actions, and then the sum over the actions of an outcome.
+    """
     logits = outputs["logits"].float()
     logits = logits.unsqueeze(1) if logits.dim() == 2 else logits
-    return torch.where(batch.legal, logits, torch.full_like(logits, FORBIDDEN)).log_softmax(dim=2)
+    logits = torch.where(batch.legal, logits, torch.full_like(logits, FORBIDDEN)).log_softmax(dim=2)
+    return merged(logits, batch.groups)
 
 
 def per_player(values: Tensor) -> Tensor:
@@ -50,6 +54,7 @@ def losses(
     if "ownership" in outputs:
         owned = (batch.owners.float() + 1) / 2
         found["ownership"] = functional.binary_cross_entropy_with_logits(outputs["ownership"].float().flatten(1), owned)
+    found |= pyrat_losses(outputs, batch)
     found["total"] = sum(
         (getattr(weights, name) * loss for name, loss in found.items()), torch.zeros((), device=values.device)
     )
@@ -66,21 +71,33 @@ def wdl_loss(logits: Tensor, values: Tensor) -> Tensor:
 
 @torch.no_grad()
 def measures(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str, float]:
-    """Metrics of a network's outputs on a batch of positions."""
-    logits, acts = policy_logits(outputs, batch), batch.policies.sum(dim=2) > 0
-    logits, target = logits[acts], batch.policies[acts]
-    best = target.argmax(dim=1, keepdim=True)
-    ranks = logits.topk(min(3, logits.shape[1]), dim=1).indices
+    """Metrics of a network's outputs on a batch of positions. Those of the policy are over outcomes, of rows with a
+    policy target; 0 if no row has one."""
     values, wanted = per_player(outputs["values"]).flatten().double(), batch.values.flatten().double()
     spread = wanted.var(unbiased=False)
     explained = 1 - (wanted - values).var(unbiased=False) / spread if spread > 0 else torch.zeros(())
     both = torch.stack([values, wanted])
     varies = values.var(unbiased=False) > 0 and spread > 0
     return {
+        **policy_measures(outputs, batch),
+        "value_correlation": float(torch.corrcoef(both)[0, 1]) if varies else 0.0,
+        "explained_variance": float(explained),
+        **pyrat_measures(outputs, batch),
+    }
+
+
+def policy_measures(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str, float]:
+    """Entropies of policy and target, and how often the best action of the target is the first, or one of the first
+    three, of the policy."""
+    logits, acts = policy_logits(outputs, batch), batch.policies.sum(dim=2) > 0
+    if not acts.any():
+        return dict.fromkeys(("entropy", "target_entropy", "top1", "top3"), 0.0)
+    logits, target = logits[acts], batch.policies[acts]
+    best = target.argmax(dim=1, keepdim=True)
+    ranks = logits.topk(min(3, logits.shape[1]), dim=1).indices
+    return {
         "entropy": float(-(logits.exp() * logits).sum(dim=1).mean()),
         "target_entropy": float(-(target * target.clamp(min=1e-12).log()).sum(dim=1).mean()),
         "top1": float((ranks[:, :1] == best).any(dim=1).double().mean()),
         "top3": float((ranks == best).any(dim=1).double().mean()),
-        "value_correlation": float(torch.corrcoef(both)[0, 1]) if varies else 0.0,
-        "explained_variance": float(explained),
     }

@@ -5,6 +5,7 @@ The two processes exchange data only through the run's directory: shards of game
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import signal
 import sys
@@ -29,8 +30,9 @@ from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
 from ramify.training.config import TrainConfig
 from ramify.training.folder import PLAYER_LOCK, explained, held
+from ramify.training.playing import game_figures, make_evaluator, self_play, speed, stage_of
 from ramify.training.processes import end_with_parent, start_loader
-from ramify.training.run import Training, game_figures, make_evaluator, self_play, speed
+from ramify.training.run import Training
 from ramify.training.samples import Samples, make_samples
 from ramify.training.shards import Consumed, in_window, own_shards, shard_number
 
@@ -41,14 +43,18 @@ STOP_SECONDS = 30.0  # time for a worker to end by itself
 STEPS_AT_ONCE = 20
 LOADED_AT_ONCE = 8  # shards loaded in advance when a run is resumed
 
-ShardSamples = tuple[Samples, dict[str, float], list[int]]  # with figures and numbers of the games
+STOP = "stop"  # the message that ends the self-play process; a number is a stage of the curriculum
+
+ShardSamples = tuple[Samples, dict[str, float], list[int], int]  # with figures and numbers of the games, and the stage
 
 
 class Stop(BaseException):
     """Raised inside the worker to end it."""
 
 
-def play_worker(config: TrainConfig, folder: Path, device: str, consumed: Consumed, pipe: Connection) -> None:
+def play_worker(
+    config: TrainConfig, folder: Path, device: str, consumed: Consumed, stage: int, pipe: Connection
+) -> None:
     """The self-play process. Ends on a message through the pipe, or when its other end is closed."""
     stop = threading.Event()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -56,7 +62,7 @@ def play_worker(config: TrainConfig, folder: Path, device: str, consumed: Consum
     end_with_parent(STOP_SECONDS, stop)
     try:
         with held(folder, PLAYER_LOCK, "playing"):
-            _play_on(config, folder, torch.device(device), consumed, pipe, stop)
+            Player(config, folder, torch.device(device), stage, pipe, stop).run(consumed)
     except Stop:
         pass
     except OSError as error:  # not a bug: a traceback would add nothing
@@ -73,40 +79,83 @@ def play_worker(config: TrainConfig, folder: Path, device: str, consumed: Consum
         raise
 
 
-def _play_on(
-    config: TrainConfig, folder: Path, device: torch.device, consumed: Consumed, pipe: Connection, stop: threading.Event
-) -> None:
-    game = config.make_game()
-    newest = checkpoints(folder / "checkpoints")[-1]
-    module = load(network_file(newest), game)
-    evaluator = make_evaluator(config, module, device)
-    unfinished, first = games_to_resume(folder / "games", consumed)
-    games = self_play(config, game, evaluator, first, None, unfinished=unfinished)
-    looked = time.perf_counter()
+class Player:
+    """Plays games until it is stopped, with the newest network, through the stages of the curriculum.
 
-    def show(progress: Progress) -> None:
-        nonlocal newest, looked, module
-        if stop.is_set() or pipe.poll():
+    Each stage has its share of the planned games; the trainer names a later one if the run is further by its time.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        folder: Path,
+        device: torch.device,
+        stage: int,
+        pipe: Connection,
+        stop: threading.Event,
+    ) -> None:
+        self.config, self.folder, self.pipe, self.stopped = config, folder, pipe, stop
+        self.boards = config.make_games()
+        self.stage = stage
+        self.newest = checkpoints(folder / "checkpoints")[-1]
+        self.module = load(network_file(self.newest), self.boards[-1])
+        self.evaluator = make_evaluator(config, self.module, device)
+        self.looked = time.perf_counter()
+
+    def run(self, consumed: Consumed) -> None:
+        unfinished, first = games_to_resume(self.folder / "games", consumed)
+        while True:
+            left = self._left(first - len(unfinished))
+            board = self.boards[self.stage]
+            self.games = self_play(self.config, board, self.evaluator, first, left, unfinished=unfinished)
+            play_games(
+                self.games,
+                self.folder / "games",
+                games_per_shard=self.config.loop.games_per_shard,
+                shard_seconds=SHARD_SECONDS,
+                network=lambda: network_id(self.module),
+                progress=self.look,
+                others=self.boards,
+            )
+            # The next stage: the games in play were finished, and what else was unfinished is left for it.
+            played = self.games.counts["games"]
+            unfinished, first = unfinished[played:], first + max(0, played - len(unfinished))
+
+    def _left(self, played: int) -> int | None:
+        """The number of games to be played in this stage, or in the next that has any; None in the last."""
+        config, planned = self.config, self.config.loop.iterations * self.config.loop.games
+        self.stage = max(self.stage, config.stage_at(played / planned))
+        if self.stage == len(config.curriculum):
+            return None
+        return max(1, math.ceil(config.curriculum[self.stage].until * planned) - played)
+
+    def look(self, progress: Progress) -> None:
+        """Send the progress, and look for messages and new networks."""
+        while self.pipe.poll():
+            if (stage := self._receive()) > self.stage:
+                self.stage = stage
+                self.games.stop()
+        if self.stopped.is_set():
             raise Stop
-        if time.perf_counter() - looked > LOOK_SECONDS:
-            looked = time.perf_counter()
-            found = checkpoints(folder / "checkpoints")[-1]
-            if found != newest:
-                newest, module = found, load(network_file(found), game)
-                evaluator.load_weights(module)
+        if time.perf_counter() - self.looked > LOOK_SECONDS:
+            self.looked = time.perf_counter()
+            found = checkpoints(self.folder / "checkpoints")[-1]
+            if found != self.newest:
+                self.newest, self.module = found, load(network_file(found), self.boards[-1])
+                self.evaluator.load_weights(self.module)
         try:
-            pipe.send(progress)
+            self.pipe.send(progress)
         except OSError:  # nobody is there any more
             raise Stop from None
 
-    play_games(
-        games,
-        folder / "games",
-        games_per_shard=config.loop.games_per_shard,
-        shard_seconds=SHARD_SECONDS,
-        network=lambda: network_id(module),
-        progress=show,
-    )
+    def _receive(self) -> int:
+        try:
+            said = self.pipe.recv()
+        except (EOFError, OSError):
+            raise Stop from None
+        if not isinstance(said, int):
+            raise Stop
+        return said
 
 
 @contextmanager
@@ -114,7 +163,8 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
     """The self-play process, running while the context is open."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    arguments = (training.config, training.folder, str(training.device), training.consumed, there)
+    stage = stage_now(training)
+    arguments = (training.config, training.folder, str(training.device), training.consumed, stage, there)
     process = context.Process(target=play_worker, args=arguments, name="ramify-selfplay", daemon=True)
     process.start()
     there.close()
@@ -122,7 +172,7 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
         yield process, here
     finally:
         with suppress(OSError):  # it may be gone already
-            here.send("stop")
+            here.send(STOP)
         process.join(STOP_SECONDS)
         if process.is_alive():
             process.kill()
@@ -130,14 +180,21 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
         here.close()
 
 
-def load_shard(path: Path, config: TrainConfig, players: int, owners: bool) -> ShardSamples | None:
+def load_shard(path: Path, config: TrainConfig, players: int, heads: tuple[str, ...]) -> ShardSamples | None:
     """The training positions of a shard; None if it is damaged, which is logged. Runs in a loader process."""
-    games = next((games for _, games in read_shards([path])), None)
-    if games is None:
+    header, games = next(iter(read_shards([path])), (None, []))
+    if header is None:
         return None
-    game = config.make_game()
-    samples = make_samples(game, games, config.search, config.targets, players, owners)
-    return samples, game_figures(games), [one.number for one in games]
+    boards = config.make_games()
+    stage = stage_of(header, boards)
+    samples = make_samples(boards[stage], games, config.search, config.targets, players, heads)
+    return samples, game_figures(games), [one.number for one in games], stage
+
+
+def stage_now(training: Training) -> int:
+    """The stage of the curriculum in which games are to be played."""
+    loop = training.config.loop
+    return training.config.stage_at(training.progress(training.consumed.games / (loop.iterations * loop.games)))
 
 
 def with_games(consumed: Consumed, numbers: list[int]) -> tuple[int, tuple[int, ...]]:
@@ -181,6 +238,7 @@ class OverlappedTrainer:
         self.game_metrics = [training.unreported] if training.unreported else []
         self.window: list[tuple[int, int]] = []  # number and positions of the shards in the window
         self.kept = time.perf_counter()
+        self.stage = -1  # that the player was told last
 
     def run(self) -> None:
         training, loop = self.training, self.training.config.loop
@@ -189,6 +247,7 @@ class OverlappedTrainer:
         self.refill()
         while not training.out_of_time and training.consumed.games < planned:
             self.look_at_player()
+            self.tell_stage()
             self.take_in()
             if self.behind():
                 for _ in range(STEPS_AT_ONCE):
@@ -203,30 +262,30 @@ class OverlappedTrainer:
         """Reload the positions of the window when a run is resumed; their games are counted already."""
         training = self.training
         known, old = training.consumed, training.watcher.unread(training.consumed.last_shard)
-        window, found = training.config.window.positions(known.positions), list[tuple[int, Samples]]()
+        window, found = training.config.window.positions(known.positions), list[tuple[int, Samples, int]]()
         newest = reversed(old)
         ahead = [(path, self.load(path)) for path in islice(newest, LOADED_AT_ONCE)]
-        while ahead and sum(len(samples) for _, samples in found) < window:
+        while ahead and sum(len(samples) for _, samples, _ in found) < window:
             path, future = ahead.pop(0)
             ahead += [(path, self.load(path)) for path in islice(newest, 1)]
             while not future.done():
                 self.look_at_player()
                 time.sleep(PATIENCE)
             if (loaded := future.result()) is not None:
-                found.append((shard_number(path), loaded[0]))
+                found.append((shard_number(path), loaded[0], loaded[3]))
         for _, future in ahead:
             future.cancel()
-        self.window = [(number, len(samples)) for number, samples in reversed(found)]
+        self.window = [(number, len(samples)) for number, samples, _ in reversed(found)]
         so_far = max(known.positions, sum(count for _, count in self.window))
         so_far -= sum(count for _, count in self.window)
         training.replay.total = so_far
-        for _, samples in reversed(found):
-            training.replay.add(samples)
+        for _, samples, stage in reversed(found):
+            training.replay.add(samples, stage=stage)
 
     def load(self, path: Path) -> Future[ShardSamples | None]:
         """Load the positions of a shard in another process."""
         training = self.training
-        return self.loaders.submit(load_shard, path, training.config, training.players, training.owners)
+        return self.loaders.submit(load_shard, path, training.config, training.players, training.heads)
 
     def behind(self) -> bool:
         """Whether the replay ratio allows more steps."""
@@ -249,6 +308,14 @@ class OverlappedTrainer:
         if not self.process.is_alive():
             raise RuntimeError(f"the self-play process ended unexpectedly (exit code {self.process.exitcode})")
 
+    def tell_stage(self) -> None:
+        """Tell the self-play process when a new stage of the curriculum begins."""
+        stage = stage_now(self.training)
+        if stage > self.stage and self.training.config.curriculum:
+            with suppress(OSError):  # whether it has ended is seen elsewhere
+                self.pipe.send(stage)
+        self.stage = stage
+
     def take_in(self) -> None:
         """Add the positions of new shards to the window, in order."""
         training = self.training
@@ -258,8 +325,8 @@ class OverlappedTrainer:
             loaded = future.result()
             if loaded is None:
                 continue
-            samples, figures, numbers = loaded
-            training.replay.add(samples)
+            samples, figures, numbers, stage = loaded
+            training.replay.add(samples, stage=stage)
             if not self.game_metrics and len(samples):
                 training.judge(len(samples))
             self.count(shard_number(path), samples, figures, numbers)

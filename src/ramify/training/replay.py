@@ -26,6 +26,12 @@ class TrainingBatch:
     values: Tensor
     scores: Tensor
     owners: Tensor
+    groups: Tensor
+    cheese: Tensor
+    final_scores: Tensor
+    payoffs: Tensor
+    pair_visits: Tensor
+    collected: Tensor
 
 
 class Replay:
@@ -49,22 +55,35 @@ class Replay:
     def add(self, samples: Samples, total: int | None = None) -> None:
         """Append positions and drop those that leave the window. ``total``: positions recorded so far."""
         self.total = self.total + len(samples) if total is None else total
+        self.append(samples)
+        self.trim(self.window.positions(self.total))
+
+    def append(self, samples: Samples) -> None:
+        """Append positions, whatever the size of the window."""
         if len(samples):
             self._parts.append({name: torch.from_numpy(array).to(self.device) for name, array in vars(samples).items()})
-        surplus = len(self) - self.window.positions(self.total)
+            self._window = None
+
+    def trim(self, size: int, oldest: int = 0) -> None:
+        """Drop positions of games numbered below ``oldest``, and the first positions beyond ``size``."""
+        before = len(self)
+        if oldest > 0:
+            self._parts = [_from_game(part, oldest) for part in self._parts]
+        surplus = len(self) - max(0, size)
         while surplus > 0:
             first = self._parts.pop(0)
             count = len(first["games"])
             if count > surplus:
                 self._parts.insert(0, {name: tensor[surplus:] for name, tensor in first.items()})
             surplus -= count
-        self._window = None
+        self._parts = [part for part in self._parts if len(part["games"])]
+        if len(self) != before:
+            self._window = None
 
     def _whole(self) -> dict[str, Tensor]:
         """The window as one batch with sampling weights; rebuilt only after a change."""
         if self._window is None:
-            names = self._parts[0]
-            self._window = {name: torch.cat([part[name] for part in self._parts]) for name in names}
+            self._window = joined(self._parts)
             self._games = self._window.pop("games").cpu().numpy()
             surprise = self._window.pop("surprise").cpu().numpy().astype(np.float64)
             relative = surprise / surprise.mean() if surprise.any() else np.ones_like(surprise)
@@ -72,10 +91,10 @@ class Replay:
         return self._window
 
     @property
-    def mean_age(self) -> float:
-        """Mean age of the positions in the window, in games."""
+    def games(self) -> NDArray[np.int64]:
+        """The game number of each position in the window."""
         self._whole()
-        return float((self._games[-1] - self._games).mean())
+        return self._games
 
     def draw(self, rows: int, key: tuple[int, ...]) -> TrainingBatch:
         """Sample ``count`` rows, determined by the key and the window."""
@@ -98,6 +117,25 @@ class Replay:
         return TrainingBatch(**found)
 
 
+def _from_game(part: dict[str, Tensor], oldest: int) -> dict[str, Tensor]:
+    """The rows of games numbered from ``oldest`` on."""
+    kept = part["games"] >= oldest
+    return part if bool(kept.all()) else {name: tensor[kept] for name, tensor in part.items()}
+
+
+def joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The rows of all parts. Where some have outcomes of several actions, the groups of the others are written out."""
+    wide = max(part["groups"].shape[2] for part in parts)
+    parts = [part if part["groups"].shape[2] == wide else {**part, "groups": _single(part, wide)} for part in parts]
+    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+
+def _single(part: dict[str, Tensor], actions: int) -> Tensor:
+    """Groups in which every action stands for itself."""
+    old = part["groups"]
+    return torch.arange(actions, dtype=old.dtype, device=old.device).expand(*old.shape[:2], actions)
+
+
 class _Maps:
     """A game's symmetries as index tensors."""
 
@@ -105,23 +143,37 @@ class _Maps:
         maps = distinct(game)
         observation = np.stack([symmetry.observation for symmetry in maps]).astype(np.int64)
         self.observation = torch.from_numpy(observation).to(device)
-        inverse = np.argsort(np.stack([symmetry.actions for symmetry in maps]), axis=1).astype(np.int64)
-        self.inverse = torch.from_numpy(inverse).to(device)
+        actions = np.stack([symmetry.actions for symmetry in maps]).astype(np.int64)
+        self.actions = torch.from_numpy(actions).to(device)
+        self.inverse = torch.from_numpy(np.argsort(actions, axis=1)).to(device)
 
     def __len__(self) -> int:
         return len(self.observation)
 
     def turned(self, rows: dict[str, Tensor], which: Tensor) -> dict[str, Tensor]:
         """Each row transformed by the symmetry of that index."""
-        shape = rows["observations"].shape
-        observations = rows["observations"].flatten(1).gather(1, self.observation[which]).view(shape)
-        inverse = self.inverse[which].unsqueeze(1).expand_as(rows["policies"])
+        shape, cells = rows["observations"].shape, self.observation[which]
+        places = self.inverse[which]  # the action from which each action comes
+        inverse = places.unsqueeze(1).expand_as(rows["policies"])
         result = {
             **rows,
-            "observations": observations,
+            "observations": rows["observations"].flatten(1).gather(1, cells).view(shape),
             "policies": rows["policies"].gather(2, inverse),
             "legal": rows["legal"].gather(2, inverse),
         }
-        if cells := rows["owners"].shape[1]:  # lie as the first plane does
-            result["owners"] = rows["owners"].gather(1, self.observation[which][:, :cells])
+        for name in ("owners", "cheese"):  # lie as the first plane does
+            if count := rows[name].shape[1]:
+                result[name] = rows[name].gather(1, cells[:, :count])
+        if rows["groups"].shape[2]:
+            old = rows["groups"].gather(2, inverse).long()
+            result["groups"] = self.actions[which].unsqueeze(1).expand_as(old).gather(2, old).to(rows["groups"].dtype)
+        if rows["pair_visits"].shape[1]:
+            result["pair_visits"] = _pairs(rows["pair_visits"].unsqueeze(1), places).squeeze(1)
+            result["payoffs"] = _pairs(rows["payoffs"], places)
         return result
+
+
+def _pairs(matrices: Tensor, places: Tensor) -> Tensor:
+    """Matrices [B, n, A, A] with rows and columns taken from these places [B, A]."""
+    rows = matrices.gather(2, places[:, None, :, None].expand_as(matrices))
+    return rows.gather(3, places[:, None, None, :].expand_as(matrices))

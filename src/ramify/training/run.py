@@ -17,28 +17,28 @@ from typing import Any
 import numpy as np
 import torch
 
+from ramify._core import EvaluatorError
 from ramify.engine.config import SearchConfig
-from ramify.evaluators.network import Network
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.games.ending import CUT_GAMES, refuse_endless
 from ramify.networks import GameNetwork, load, make, network_id
 from ramify.networks.devices import choose_device
 from ramify.selfplay.journal import recover
-from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, read_folder
-from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import LEARNER, checkpoints, latest, read_newest, read_progress, write_checkpoint
 from ramify.training.claims import claim, refuse_foreign, refuse_other_settings
 from ramify.training.config import TrainConfig
 from ramify.training.folder import check_folder, explained, held, refuse_held, wait_for_player
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
+from ramify.training.playing import make_evaluator
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.processes import terminable
 from ramify.training.replay import Replay, TrainingBatch
-from ramify.training.samples import Samples, make_samples
+from ramify.training.samples import Samples, check_heads, make_samples
 from ramify.training.shards import Consumed, ShardWatcher, own_shards, shard_number
+from ramify.training.windows import StagedReplay
 
 logger = logging.getLogger("ramify")
 
@@ -73,12 +73,15 @@ class Training:
         self.config, self.folder = config, folder
         self._show: Show | None = None
         self.device = choose_device(config.loop.device)
-        self.game = config.make_game()
+        self.games = config.make_games()  # of the stages of the curriculum; the last is the game of the run
+        self.game = self.games[-1]
         module = start_network(config, self.game)
+        check_stages(self.games, module)
         self.players = 2 if module.config.per_player else 1
-        self.owners = "ownership" in module.config.heads
+        self.heads: tuple[str, ...] = module.config.heads
+        check_heads(self.game, self.heads, self.players)
         self.learner = Learner(module, config.optimizer, config.losses, self.device)
-        self.replay = Replay(self.game, config.window, config.targets, self.device)
+        self.replay = StagedReplay(self.games, config.window, config.targets, self.device, config.loop.games)
         self.sources = [self._source(source.folder) for source in config.sources]
         self.iteration = self.steps_in_iteration = 0
         self.watcher, self.consumed = ShardWatcher(self.games_folder), Consumed()
@@ -120,7 +123,7 @@ class Training:
         """Whether self-play runs in a separate process during training."""
         loop = self.config.loop
         if loop.overlap is None:
-            return self.device.type == "cuda" and not loop.exact and not loop.rollout_iterations
+            return self.device.type == "cuda" and not (loop.exact or loop.rollout_iterations or loop.uniform_share)
         return loop.overlap
 
     @property
@@ -166,10 +169,10 @@ class Training:
                 before,
             )
 
-    def samples(self, records: list[GameRecord]) -> Samples:
-        """The training positions of these games."""
+    def samples(self, records: list[GameRecord], stage: int = -1) -> Samples:
+        """The training positions of these games of a stage."""
         config = self.config
-        return make_samples(self.game, records, config.search, config.targets, self.players, self.owners)
+        return make_samples(self.games[stage], records, config.search, config.targets, self.players, self.heads)
 
     def _source(self, folder: str) -> Replay:
         """A replay window over the games of another directory, of this game and possibly another size."""
@@ -179,7 +182,7 @@ class Training:
                 raise ValueError(f"sources: {folder} has games of {header['game']}, not of {self.config.game}")
             game = make_game(header["game"], **header["params"])
             search = SearchConfig(**header["search"])
-            sets.append(make_samples(game, records, search, self.config.targets, self.players, self.owners))
+            sets.append(make_samples(game, records, search, self.config.targets, self.players, self.heads))
         if not any(map(len, sets)):
             raise ValueError(f"sources: {folder} has no recorded positions")
         window = self.config.window.replace(size=sum(map(len, sets)), growing=False)
@@ -189,11 +192,12 @@ class Training:
         return replay
 
     def draw(self) -> TrainingBatch:
-        """Sample the batch of the next step, from the run's own games or from a source, chosen by weight."""
+        """Sample the batch of the next step: from a stage of the run's own games, chosen by its positions in the
+        window, or from a source, chosen by its weight."""
         seed, step = self.config.seed, self.learner.steps
-        weights = np.array([1.0, *(source.weight for source in self.config.sources)])
+        weights = np.array([*self.replay.shares, *(source.weight for source in self.config.sources)])
         chosen = int(np.random.default_rng((seed, step, 1)).choice(len(weights), p=weights / weights.sum()))
-        replay = ([self.replay, *self.sources])[chosen]
+        replay = [*self.replay.stages, *self.sources][chosen]
         return replay.draw(self.config.loop.batch, (seed, step, 2))
 
     # Steps and metrics.
@@ -344,75 +348,20 @@ def _needed_from(checkpoint: Path) -> int:
         return 0
 
 
+def check_stages(games: Sequence[Game], module: GameNetwork) -> None:
+    """Raise a ValueError if the network cannot evaluate the positions of a stage of the curriculum."""
+    for number, game in enumerate(games[:-1]):
+        try:
+            module.check_shape(tuple(game.observation_shape))
+        except EvaluatorError as error:
+            raise ValueError(f"curriculum[{number}]: {error}; use a network that fits any size of board") from None
+
+
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:
     """The initial network of a run: a new one, or a saved one."""
     if config.start is not None:
         return load(config.start, game)
     return make(game, config.network, seed=config.seed)
-
-
-def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.device) -> Any:
-    """The evaluator of self-play."""
-    loop = config.loop
-    if loop.evaluator == "onnx" or (loop.exact and loop.evaluator == "auto"):
-        from ramify.evaluators.onnx import Onnx
-
-        return Onnx(module, threads=loop.threads)
-    compiled = loop.compile and device.type == "cuda"
-    return Network(module, device, threads=loop.threads, compile=compiled, backend=loop.evaluator)
-
-
-def rollout_search(config: TrainConfig) -> SearchConfig:
-    """Search settings of rollout iterations: every search is a full one, because simulations are cheap."""
-    return config.search.replace(simulations=config.loop.rollout_simulations, fast_simulations=None, batch=1)
-
-
-def self_play(
-    config: TrainConfig,
-    game: Game,
-    evaluator: Any,
-    first: int,
-    games: int | None,
-    search: SearchConfig | None = None,
-    unfinished: Sequence[int] = (),
-) -> SelfPlay:
-    """Self-play games of a run: those with the numbers in ``unfinished``, then those numbered from ``first``."""
-    loop = config.loop
-    parallel = loop.parallel_games if games is None else min(loop.parallel_games, games)
-    fixed = (loop.parallel_games + 1) // 2 * config.search.batch_size if loop.exact else None
-    return SelfPlay(
-        game,
-        evaluator,
-        search or config.search,
-        config.play,
-        games=games,
-        parallel_games=parallel,
-        threads=loop.threads,
-        seed=config.seed,
-        first=first,
-        unfinished=unfinished,
-        fixed_batches=fixed,
-    )
-
-
-def speed(progress: Progress) -> dict[str, float]:
-    """Speed of self-play."""
-    return {
-        "positions_per_s": progress.positions_per_s,
-        "evaluations_per_s": progress.evaluations_per_s,
-        "evaluator_busy": progress.busy,
-    }
-
-
-def game_figures(games: list[GameRecord]) -> dict[str, float]:
-    """Metrics of games."""
-    count = max(len(games), 1)
-    return {
-        "games": float(len(games)),
-        "game_length": sum(len(game.moves) for game in games) / count,
-        "draws": sum(bool(game.returns[0] == game.returns[1]) for game in games) / count,
-        "first_wins": sum(bool(game.returns[0] > game.returns[1]) for game in games) / count,
-    }
 
 
 def origin() -> dict[str, str]:

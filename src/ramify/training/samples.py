@@ -5,8 +5,8 @@ Arrays are in the viewer's order, like network outputs: the acting player first,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,22 +16,34 @@ from ramify.engine.config import SearchConfig
 from ramify.engine.policies import outcome_weights
 from ramify.games import Game, State
 from ramify.selfplay.records import FoundBySearch, GameRecord, Move
+from ramify.training.cheese import cheese_row, collectors, final_scores
 from ramify.training.config import TargetConfig
 
 # Games whose first two planes are the viewer's cells and the other player's: who owns a cell at the end is known.
 OWNED = ("hex", "connect_four", "tictactoe")
+TRAINABLE = {"ownership": OWNED, "cheese": ("pyrat",), "final_score": ("pyrat",)}  # games by head; others: any game
+RETURNS = TargetConfig()  # targets that are the returns of the game alone
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Training positions. ``players`` is 1 if the network predicts only for the viewer, else 2."""
+    """Training positions. ``players`` is 1 if the network predicts only for the viewer, else 2.
+
+    Targets of heads that the network does not have are empty: their last dimensions are 0.
+    """
 
     observations: NDArray[np.float32]  # [n, *observation_shape]
     policies: NDArray[np.float32]  # [n, players, num_actions]; zeros for a player who does not act
     legal: NDArray[np.bool_]  # [n, players, num_actions]
     values: NDArray[np.float32]  # [n, players]: rewards still to come
     scores: NDArray[np.float32]  # [n]: the whole game's returns, the viewer's less the other's
-    owners: NDArray[np.int8]  # [n, cells]: 1 the viewer's at the end, -1 the other's; no cells where unknown
+    owners: NDArray[np.int8]  # [n, cells]: 1 the viewer's at the end, -1 the other's
+    groups: NDArray[np.signedinteger[Any]]  # [n, players, num_actions]: what stands for the outcome; empty: itself
+    cheese: NDArray[np.int8]  # [n, cells]: who collects what lies there, as in training/cheese.py
+    final_scores: NDArray[np.int16]  # [n, 2]: half points at the end, -1 if unknown
+    payoffs: NDArray[np.float32]  # [n, 2, num_actions, num_actions]: of the search, by what stands for outcomes
+    pair_visits: NDArray[np.float32]  # [n, num_actions, num_actions]: visits of these pairs
+    collected: NDArray[np.float32]  # [n]: rewards still to come, of both players together; with payoffs only
     surprise: NDArray[np.float32]  # [n]: what the policy target tells beyond the prior, in nats
     games: NDArray[np.int64]  # [n]: number of the game
 
@@ -45,60 +57,109 @@ def join(parts: Sequence[Samples]) -> Samples:
 
 
 def make_samples(
-    game: Game, records: Iterable[GameRecord], search: SearchConfig, targets: TargetConfig, players: int, owners: bool
+    game: Game,
+    records: Iterable[GameRecord],
+    search: SearchConfig,
+    targets: TargetConfig,
+    players: int,
+    heads: Collection[str] = (),
 ) -> Samples:
-    """The recorded positions of games, ordered by game number."""
-    parts = [game_samples(game, record, search, targets, players, owners) for record in sorted(records, key=_number)]
-    return join([blank(game, 0, players, owners), *parts])
+    """The recorded positions of games, ordered by game number, with the targets of these heads of the network."""
+    check_heads(game, heads, players)
+    parts = [game_samples(game, record, search, targets, players, heads) for record in sorted(records, key=_number)]
+    made = join([blank(game, 0, players, heads), *parts])
+    if np.array_equal(made.groups, np.broadcast_to(np.arange(game.num_actions), made.groups.shape)):
+        made = replace(made, groups=made.groups[:, :, :0])  # no two actions have the same effect
+    return made
 
 
 def _number(record: GameRecord) -> int:
     return record.number
 
 
-def blank(game: Game, count: int, players: int, owners: bool) -> Samples:
-    """Arrays of zeros for ``count`` positions."""
+def check_heads(game: Game, heads: Collection[str], players: int) -> None:
+    """Raise a ValueError if there are no targets for a head in this game."""
+    for head in heads:
+        if game.name not in TRAINABLE.get(head, (game.name,)):
+            known = ", ".join(TRAINABLE[head])
+            article = "an" if head[0] in "aeiou" else "a"
+            raise ValueError(f"{article} {head} head cannot be trained for {game.name}, only for {known}")
+    if "payoffs" in heads and not (game.simultaneous and players == 2):
+        raise ValueError(
+            "a payoffs head can be trained only where both players act at once, for a network with per_player: "
+            f"not for {game.name}"
+        )
+
+
+def blank(game: Game, count: int, players: int, heads: Collection[str]) -> Samples:
+    """Arrays of zeros for ``count`` positions; every action is in an outcome of its own."""
     actions = (count, players, game.num_actions)
+    cells, pairs = int(np.prod(game.observation_shape[1:])), game.num_actions if "payoffs" in heads else 0
+    index_type = np.min_scalar_type(-game.num_actions)  # int8 for PyRat
     return Samples(
-        np.zeros((count, *game.observation_shape), np.float32),
-        np.zeros(actions, np.float32),
-        np.zeros(actions, np.bool_),
-        np.zeros((count, players), np.float32),
-        np.zeros(count, np.float32),
-        np.zeros((count, cells(game) if owners else 0), np.int8),
-        np.zeros(count, np.float32),
-        np.zeros(count, np.int64),
+        observations=np.zeros((count, *game.observation_shape), np.float32),
+        policies=np.zeros(actions, np.float32),
+        legal=np.zeros(actions, np.bool_),
+        values=np.zeros((count, players), np.float32),
+        scores=np.zeros(count, np.float32),
+        owners=np.zeros((count, cells if "ownership" in heads else 0), np.int8),
+        groups=np.broadcast_to(np.arange(game.num_actions, dtype=index_type), actions).copy(),
+        cheese=np.zeros((count, cells if "cheese" in heads else 0), np.int8),
+        final_scores=np.zeros((count, 2 if "final_score" in heads else 0), np.int16),
+        payoffs=np.zeros((count, 2, pairs, pairs), np.float32),
+        pair_visits=np.zeros((count, pairs, pairs), np.float32),
+        collected=np.zeros(count, np.float32),
+        surprise=np.zeros(count, np.float32),
+        games=np.zeros(count, np.int64),
     )
 
 
-def cells(game: Game) -> int:
-    """Number of cells in an observation's planes."""
-    if game.name not in OWNED:
-        raise ValueError(f"an ownership head cannot be trained for {game.name}, only for {', '.join(OWNED)}")
-    return int(np.prod(game.observation_shape[1:]))
-
-
 def game_samples(
-    game: Game, record: GameRecord, search: SearchConfig, targets: TargetConfig, players: int, owners: bool
+    game: Game,
+    record: GameRecord,
+    search: SearchConfig,
+    targets: TargetConfig,
+    players: int,
+    heads: Collection[str],
 ) -> Samples:
     """The recorded positions of one game."""
     states, rewards = replay(game, record)
     values = value_targets(record, rewards, targets, search.discount)
-    made = blank(game, sum(move.found is not None for move in record.moves), players, owners)
+    returns = value_targets(record, rewards, RETURNS, search.discount).sum(axis=1) if "payoffs" in heads else None
+    collected_by = collectors(states, record) if "cheese" in heads else None
+    finals = final_scores(states[-1], record) if "final_score" in heads else None
+    made = blank(game, sum(move.found is not None for move in record.moves), players, heads)
     made.games[:] = record.number
     row = 0
     for number, (state, move) in enumerate(zip(states, record.moves, strict=False)):
         if move.found is None:
             continue
-        order = (move.acting[0], 1 - move.acting[0])[:players]
-        made.observations[row] = state.observation(move.acting[0])
-        made.values[row] = values[number, list(order)]
-        made.scores[row] = record.returns[order[0]] - record.returns[1 - order[0]]
-        if owners:
-            made.owners[row] = final_owners(states[-1], order[0])
-        fill_policies(made, row, state, move, move.found, order, search, targets)
+        both = (move.acting[0], 1 - move.acting[0])
+        made.observations[row] = state.observation(both[0])
+        made.values[row] = values[number, list(both[:players])]
+        made.scores[row] = record.returns[both[0]] - record.returns[both[1]]
+        if "ownership" in heads:
+            made.owners[row] = final_owners(states[-1], both[0])
+        if collected_by is not None:
+            made.cheese[row] = cheese_row(state, collected_by, both[0])
+        if finals is not None:
+            made.final_scores[row] = finals[list(both)]
+        if returns is not None:
+            made.collected[row] = returns[number]
+            fill_payoffs(made, row, move, move.found)
+        fill_policies(made, row, state, move, move.found, both[:players], search, targets)
         row += 1
     return made
+
+
+def fill_payoffs(made: Samples, row: int, move: Move, found: FoundBySearch) -> None:
+    """Write the payoffs and visits of the search where both players act; elsewhere they stay zero."""
+    if len(move.acting) < 2:
+        return
+    pairs = np.ix_(found.outcomes[0], found.outcomes[1])
+    made.pair_visits[row][pairs] = found.visits
+    for player in (0, 1):
+        made.payoffs[row, player][pairs] = np.nan_to_num(found.payoffs[player])  # no visits, no weight
 
 
 def fill_policies(
@@ -120,7 +181,11 @@ def fill_policies(
         total = weights.sum()
         share = weights / total if total > 0 else found.priors[player].astype(np.float64)
         made.policies[row, place, found.outcomes[player]] = share
-        made.legal[row, place, state.legal_actions(player)] = True
+        legal = state.legal_actions(player)
+        made.legal[row, place, legal] = True
+        if len(found.outcomes[player]) < len(legal):
+            stand, outcome = state.outcomes(player)
+            made.groups[row, place, legal] = stand[outcome[legal]]
         positive = share > 0
         prior = np.maximum(found.priors[player][positive], 1e-9)
         made.surprise[row] += max(0.0, float((share[positive] * np.log(share[positive] / prior)).sum()))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ramify.selfplay.records import SUFFIX, DamagedShard, GameRecord, read_header, read_shards, shards
+from ramify.selfplay.records import SUFFIX, DamagedShard, GameRecord, Header, read_header, read_shards, shards
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ class ShardWatcher:
                     found.append(path)
         return found
 
-    def fresh(self) -> list[GameRecord]:
-        """The games of the unread shards; damaged shards are logged and skipped."""
+    def fresh(self) -> list[tuple[Header, list[GameRecord]]]:
+        """Header and games of each unread shard; damaged shards are logged and skipped."""
         found = []
         for path in self.unread():
-            for _, games in read_shards([path]):
+            for header, games in read_shards([path]):
                 self._last_game[shard_number(path)] = max((game.number for game in games), default=-1)
-                found += games
+                found.append((header, games))
         return found
 
     def first_with(self, game: int) -> int:

@@ -1,0 +1,70 @@
+"""The replay window of a run over all stages of its curriculum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ramify.games import Game
+from ramify.training.config import TargetConfig, WindowConfig
+from ramify.training.replay import Replay, TrainingBatch
+from ramify.training.samples import Samples
+
+
+class StagedReplay:
+    """The latest positions of a run, by stage: boards of several sizes cannot be in one batch.
+
+    The size of the window is that of all stages together; the positions of earlier stages leave it first.
+    """
+
+    def __init__(
+        self,
+        games: Sequence[Game],
+        window: WindowConfig,
+        targets: TargetConfig,
+        device: torch.device,
+        games_per_iteration: int,
+    ) -> None:
+        self.window, self.games_per_iteration = window, games_per_iteration
+        self.stages = [Replay(game, window, targets, device) for game in games]
+        self.total = 0  # positions ever added
+        self._newest = len(self.stages) - 1  # the stage added to last
+
+    def __len__(self) -> int:
+        return sum(map(len, self.stages))
+
+    def add(self, samples: Samples, total: int | None = None, stage: int = -1) -> None:
+        """Append positions of a stage and drop those that leave the window. ``total``: positions recorded so far."""
+        self.total = self.total + len(samples) if total is None else total
+        if len(samples):
+            self._newest = stage % len(self.stages)
+            self.stages[stage].append(samples)
+        left = self.window.positions(self.total)
+        oldest = self.oldest(int(samples.games.max())) if len(samples) else 0
+        for replay in reversed(self.stages):
+            replay.trim(left, oldest)
+            left -= len(replay)
+
+    def oldest(self, game: int) -> int:
+        """The first game in the window once this one is in it, if the window is limited to some iterations."""
+        if self.window.last_iterations is None:
+            return 0
+        return max(0, (game // self.games_per_iteration + 1 - self.window.last_iterations) * self.games_per_iteration)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The share of each stage in the window."""
+        return np.array([len(replay) for replay in self.stages], np.float64) / max(len(self), 1)
+
+    @property
+    def mean_age(self) -> float:
+        """Mean age of the positions in the window, in games since the newest."""
+        games = np.concatenate([replay.games for replay in self.stages if len(replay)])
+        return float((self.stages[self._newest].games[-1] - games).mean())
+
+    def newest(self, rows: int) -> TrainingBatch:
+        """The positions added last, of one stage, without augmentation."""
+        return self.stages[self._newest].newest(rows)
