@@ -13,6 +13,7 @@ import torch
 import ramify as rf
 from ramify import networks
 from ramify.engine.batch import batch_of
+from ramify.evaluators.cuda import Device
 from ramify.networks import CellsAttentionConfig, DestinationsConfig, SymmetricMLPConfig
 from ramify.networks.mazes import OTHER, OWN, mover
 from tests.evaluators.helpers import some_states
@@ -228,6 +229,24 @@ def test_any_observation_is_evaluated(name: str) -> None:
     assert all(x.isfinite().all() for x in outputs(module, observations).values())
     alone = outputs(module, observations[2:])
     assert_same({key: x[2:] for key, x in outputs(module, observations).items()}, alone, 1e-5)
+
+
+@pytest.mark.parametrize("name", ["destinations concat decoupled", "attention"])
+def test_equal_outcomes_stay_equal_in_bfloat16(name: str) -> None:
+    """The precision on a GPU: positions, walls and mud are exact in it, so structure is not lost to rounding."""
+    game = maze_game()
+    states, module = positions(game), network(name, game)
+    half = Device(networks.folded(module), torch.device("cpu"), torch.bfloat16)
+    with torch.no_grad():
+        logits, values = half(seen(states))
+    assert logits.dtype == torch.bfloat16
+    expected = outputs(module, seen(states))
+    np.testing.assert_allclose(logits.float(), expected["logits"], atol=0.1)
+    np.testing.assert_allclose(values, expected["values"], atol=0.1)
+    for row, state in enumerate(states):
+        for player, (one, other) in itertools.product((0, 1), itertools.combinations(range(5), 2)):
+            if same_outcome(state, player, one, other):
+                assert logits[row, player, one] == logits[row, player, other]
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -22,6 +22,7 @@ from ramify.networks.config import (
     config_of,
 )
 from ramify.networks.files import load, save
+from ramify.networks.flops import flops
 from ramify.networks.layouts import Layout, Spec, policy_layout, register_layout
 from ramify.networks.modules import MLP, GameNetwork, ResNet
 from ramify.networks.onnx import export_onnx, onnx_bytes
@@ -48,6 +49,7 @@ __all__ = [
     "config_of",
     "describe",
     "export_onnx",
+    "flops",
     "folded",
     "load",
     "make",

@@ -16,6 +16,7 @@ from ramify.games.registry import checked_game
 from ramify.networks.attention import AttentionLayer
 from ramify.networks.blocks import Block, PoolBlock
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
+from ramify.networks.flops import flops
 from ramify.networks.layouts import Spec, spec_of
 from ramify.networks.modules import GameNetwork, PlainNetwork
 
@@ -126,6 +127,7 @@ def describe(module: nn.Module) -> str:
         size = "any size" if module.any_size else "this size only"
         lines.append(f"{config.kind} for {spec.game} {list(spec.observation_shape)}, {size}")
         lines.append(f"policy {spec.layout.kind}, value {config.value}, heads {', '.join(config.heads) or 'none'}")
+        lines.append(f"{flops(module) / 1e6:,.3g} million floating-point operations per evaluation")
     width = max([len(name) for name in counts] + [len("parameters")])
     lines += [f"{name:<{width}}  {count:>12,}" for name, count in counts.items()]
     lines.append(f"{'parameters':<{width}}  {sum(weight.numel() for weight in module.parameters()):>12,}")
