@@ -13,6 +13,7 @@ import torch
 import ramify as rf
 from ramify import networks
 from ramify.engine.batch import batch_of
+from ramify.evaluators.cpu import kind_of
 from ramify.evaluators.cuda import Device
 from ramify.networks import CellsAttentionConfig, DestinationsConfig, SymmetricMLPConfig
 from ramify.networks.mazes import OTHER, OWN, mover
@@ -328,6 +329,13 @@ def test_a_fresh_network_has_hardly_an_opinion(name: str) -> None:
 )
 def test_shorthands(given: str, expected: networks.NetworkConfig) -> None:
     assert networks.config_of(given) == expected
+    assert kind_of(networks.make(maze_game(), expected), (18, 5, 5)).key.startswith(f"pyrat 18x5x5 {given} #")
+
+
+def test_descriptions() -> None:
+    text = networks.describe(networks.make(maze_game(), "cells-attention:1x8"))
+    assert "cells-attention for pyrat [18, 5, 5], any size\npolicy destinations, value linear, heads none" in text
+    assert "this size only" in networks.describe(networks.make(maze_game(), "symmetric-mlp:1x8"))
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def describe(module: nn.Module) -> str:
         spec, config = module.spec, module.config
         size = "any size" if module.any_size else "this size only"
         lines.append(f"{config.kind} for {spec.game} {list(spec.observation_shape)}, {size}")
-        lines.append(f"policy {spec.layout.kind}, value {config.value}, heads {', '.join(config.heads) or 'none'}")
+        lines.append(f"policy {module.policy_kind}, value {config.value}, heads {', '.join(config.heads) or 'none'}")
         lines.append(f"{flops(module) / 1e6:,.3g} million floating-point operations per evaluation")
     width = max([len(name) for name in counts] + [len("parameters")])
     lines += [f"{name:<{width}}  {count:>12,}" for name, count in counts.items()]

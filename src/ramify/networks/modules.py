@@ -35,6 +35,11 @@ class GameNetwork(nn.Module, ABC):
         """Whether the same weights fit every board size."""
         return False
 
+    @property
+    def policy_kind(self) -> str:
+        """What the policy head is called in descriptions."""
+        return self.spec.layout.kind
+
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raise an EvaluatorError unless observations of this shape can be evaluated."""
         wanted = self.spec.observation_shape

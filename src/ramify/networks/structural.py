@@ -73,6 +73,10 @@ class CellNetwork(GameNetwork):
     def any_size(self) -> bool:
         return True
 
+    @property
+    def policy_kind(self) -> str:
+        return "destinations"
+
 
 class Destinations(CellNetwork):
     """A residual tower that encodes cells; actions are encoded by the cells that they lead to."""
