@@ -93,6 +93,11 @@ def outcome_shares(logits: Tensor, observations: Tensor) -> Tensor:
     return (same @ shares.unsqueeze(3)).squeeze(3).clamp(min=1e-9).log()
 
 
+def uniform(observations: Tensor) -> Tensor:
+    """Logits of the policy that is uniform over outcomes, [B, 2, 5]."""
+    return -torch.stack([mover(observations, plane).log_count for plane in (OWN, OTHER)], dim=1)
+
+
 def losses(module: networks.GameNetwork, rows: Rows) -> tuple[Tensor, Tensor]:
     """Cross-entropy of outcomes and squared error of values, per player."""
     outputs = module(rows.observations, heads=False)
@@ -149,10 +154,11 @@ def learn(names: list[str], games: int, simulations: int, seconds: float, seeds:
     started = time.perf_counter()
     rows, test = split(play(game, games, simulations, seed=1))
     entropy = -(test.policies * test.policies.clamp(min=1e-9).log()).sum(dim=2).mean()
+    even = -(test.policies * outcome_shares(uniform(test.observations), test.observations)).sum(dim=2).mean()
     yield (
         f"{games} games of {game}, {simulations} simulations: {len(rows)} positions to train on and {len(test)} to "
-        f"test with, in {time.perf_counter() - started:.0f} s. Entropy of the policies {entropy:.3f}, variance of "
-        f"the values {test.values.var():.3f}."
+        f"test with, in {time.perf_counter() - started:.0f} s. Entropy of the policies {entropy:.3f}; loss of "
+        f"the uniform policy {even - entropy:.3f} beyond it. Variance of the values {test.values.var():.3f}."
     )
     yield "| network | MFLOP | augmented | steps | policy loss, beyond the entropy | value loss |"
     yield "|---" * 6 + "|"
