@@ -131,6 +131,8 @@ def test_export_writes_a_model_that_answers(run, tmp_path):
     code, out, err = run("export", "hex-5", "net.onnx", "-p", "size=4")
     assert code == 0, err
     assert "Wrote net.onnx: hex(size=4" in out
+    module = rf.networks.shipped()[0].module(rf.make("hex", size=4))  # hex-5
+    assert f"{rf.networks.flops(module):,} floating-point operations per evaluation" in out
     result = rf.search(rf.make("hex", size=4).initial_state(), rf.evaluators.Onnx("net.onnx"), simulations=3)
     assert result.visits.sum() == 2
     assert run("export", "hex-55", "x.onnx")[0] == 2

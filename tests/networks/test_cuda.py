@@ -10,10 +10,11 @@ import pytest
 import torch
 
 import ramify as rf
+from ramify import networks
 from ramify.engine.batch import batch_of
 from ramify.evaluators import Network
 from tests.evaluators.helpers import some_states
-from tests.networks.helpers import check_changes_of_weights, game_of, net
+from tests.networks.helpers import check_changes_of_weights, game_of, lively, net
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 
@@ -47,6 +48,20 @@ def test_as_on_a_cpu(label: str, settings: dict[str, Any]) -> None:
         np.testing.assert_allclose(found.logits, expected.logits, atol=tolerance)
         np.testing.assert_allclose(found.values, expected.values, atol=tolerance)
         assert found.logits.dtype == found.values.dtype == np.float32
+
+
+@pytest.mark.parametrize("config", ["symmetric-mlp:2x32", "destinations:3x16", "cells-attention:2x16"])
+@pytest.mark.parametrize("settings", [{}, {"precision": "fp32"}, {"precision": "fp32", "graphs": False}])
+def test_structural_networks(config: str, settings: dict[str, Any]) -> None:
+    game = rf.make("pyrat", width=9, height=7, cheese=8, wall_density=0.5, mud_density=0.5, symmetric=False)
+    module = lively(networks.make(game, config))
+    gpu, cpu = Network(module, "cuda", **settings), Network(module, "cpu")
+    tolerance = EXACT if settings.get("precision") == "fp32" else ROUGH
+    for count in (1, 13, 3):
+        batch = batch_of(some_states(game, count, turns=20))
+        found, expected = gpu.evaluate(batch), cpu.evaluate(batch)
+        np.testing.assert_allclose(found.logits, expected.logits, atol=tolerance)
+        np.testing.assert_allclose(found.values, expected.values, atol=tolerance)
 
 
 @pytest.mark.slow

@@ -185,7 +185,10 @@ def test_configs(given: object, expected: networks.NetworkConfig) -> None:
     ("given", "complaint"),
     [
         ("6 by 64", "must be BLOCKSxCHANNELS"),
-        ("transformer:2x8", "unknown kind of network 'transformer'; the kinds are mlp, resnet"),
+        (
+            "transformer:2x8",
+            "unknown kind of network 'transformer'; the kinds are cells-attention, destinations, mlp, resnet",
+        ),
         ({"block": 3}, "no network setting 'block'; did you mean 'blocks'"),
         ({"blocks": 3.5}, "network setting blocks=3.5"),
         ({"blocks": -1}, "network setting blocks=-1"),

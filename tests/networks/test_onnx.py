@@ -69,20 +69,23 @@ def test_a_module_is_exported_for_every_size(tmp_path: Path) -> None:
     assert module.training is False
 
 
-@pytest.mark.parametrize("config", ["mlp:1x8", "1x8"])
+@pytest.mark.parametrize(
+    ("label", "config"),
+    [("hex", "mlp:1x8"), ("hex", "1x8"), ("pyrat", "destinations:1x8"), ("pyrat", "cells-attention:1x8")],
+)
 def test_a_second_network_of_an_architecture_is_exported_as_the_first(
-    monkeypatch: pytest.MonkeyPatch, config: str
+    monkeypatch: pytest.MonkeyPatch, label: str, config: str
 ) -> None:
     """Its model is the one that a new export would give, byte for byte, without an export."""
     from ramify.networks import onnx
 
-    wanted = networks.onnx_bytes(net("hex", config, seed=1))
+    wanted = networks.onnx_bytes(net(label, config, seed=1))
     onnx._EXPORTED.clear()
-    networks.onnx_bytes(net("hex", config))
+    networks.onnx_bytes(net(label, config))
     monkeypatch.delattr(onnx, "_export")
-    assert networks.onnx_bytes(net("hex", config, seed=1)) == wanted
+    assert networks.onnx_bytes(net(label, config, seed=1)) == wanted
     with pytest.raises(NameError):  # another activation is another architecture, with weights of the same shapes
-        networks.onnx_bytes(net("hex", networks.config_of(config).model_copy(update={"activation": "mish"})))
+        networks.onnx_bytes(net(label, networks.config_of(config).model_copy(update={"activation": "mish"})))
 
 
 def test_every_batch_sees_one_set_of_weights() -> None:

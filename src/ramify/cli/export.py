@@ -44,9 +44,11 @@ def export(
         game = make(facts["game"], **{**facts["params"], **parse_settings(param or [])})
         module = networks.load(path, game)
         networks.export_onnx(file, module)
+        size = {"parameters": sum(networks.parameter_counts(module).values()), "flops": networks.flops(module)}
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
     if json:
-        print_json({"file": str(file), "game": str(game), "network_id": facts["network_id"]})
+        print_json({"file": str(file), "game": str(game), "network_id": facts["network_id"], **size})
     else:
         print(f"Wrote {file}: {game}, observations {list(game.observation_shape)}, {game.num_actions} actions.")
+        print(f"{size['parameters']:,} parameters, {size['flops']:,} floating-point operations per evaluation.")

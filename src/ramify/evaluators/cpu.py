@@ -176,10 +176,12 @@ def kind_of(module: nn.Module, shape: Shape) -> Kind:
 
 def size_of(settings: Mapping[str, Any]) -> str:
     """The size of a network as in its shorthand, such as 6x64 or mlp:2x256."""
-    kind = settings.get("kind", "")
-    if {"blocks", "channels"} <= settings.keys():
-        return f"{settings['blocks']}x{settings['channels']}"
-    return f"{kind}:{settings['layers']}x{settings['width']}" if {"layers", "width"} <= settings.keys() else str(kind)
+    kind = str(settings.get("kind", ""))
+    for depth, width in (("blocks", "channels"), ("layers", "width")):
+        if {depth, width} <= settings.keys():
+            size = f"{settings[depth]}x{settings[width]}"
+            return size if kind == "resnet" else f"{kind}:{size}"
+    return kind
 
 
 def measured_for(size: int) -> list[int]:

@@ -11,15 +11,30 @@ except ImportError as error:
 from ramify.base.deprecation import renamed as _renamed
 from ramify.networks.blocks import folded
 from ramify.networks.build import describe, make, network_id, parameter_counts
-from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
+from ramify.networks.config import (
+    CellsAttentionConfig,
+    DestinationsConfig,
+    MLPConfig,
+    NetworkConfig,
+    Registry,
+    ResNetConfig,
+    SymmetricMLPConfig,
+    config_of,
+)
 from ramify.networks.files import load, save
+from ramify.networks.flops import flops
 from ramify.networks.layouts import Layout, Spec, policy_layout, register_layout
 from ramify.networks.modules import MLP, GameNetwork, ResNet
 from ramify.networks.onnx import export_onnx, onnx_bytes
 from ramify.networks.pretrained import Pretrained, shipped
+from ramify.networks.structural import CellsAttention, Destinations, SymmetricMLP
 
 __all__ = [
     "MLP",
+    "CellsAttention",
+    "CellsAttentionConfig",
+    "Destinations",
+    "DestinationsConfig",
     "GameNetwork",
     "Layout",
     "MLPConfig",
@@ -29,9 +44,12 @@ __all__ = [
     "ResNet",
     "ResNetConfig",
     "Spec",
+    "SymmetricMLP",
+    "SymmetricMLPConfig",
     "config_of",
     "describe",
     "export_onnx",
+    "flops",
     "folded",
     "load",
     "make",

@@ -13,12 +13,16 @@ from torch import nn
 
 from ramify.games import Game
 from ramify.games.registry import checked_game
+from ramify.networks.attention import AttentionLayer
 from ramify.networks.blocks import Block, PoolBlock
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
+from ramify.networks.flops import flops
 from ramify.networks.layouts import Spec, spec_of
 from ramify.networks.modules import GameNetwork, PlainNetwork
 
 FINAL_SCALE = 0.1  # of the layers whose outputs are logits and values: a fresh network has hardly an opinion
+
+FINAL = ("policy", "policy.out", "policy.others", "payoffs.out", "ownership", "cheese")
 
 
 def default_config(game: Game) -> NetworkConfig:
@@ -91,8 +95,14 @@ def initialise(module: nn.Module) -> None:
     blocks = [part for part in module.modules() if isinstance(part, Block | PoolBlock)]
     for block in blocks:  # what blocks add up to stays of the size of what goes in, however many they are
         block.second.norm.weight.fill_(len(blocks) ** -0.5)
-    for name, part in module.named_modules():
-        if name in ("policy", "policy.out", "policy.others", "ownership") or name.startswith("value.outs."):
+    layers = [part for part in module.modules() if isinstance(part, AttentionLayer)]
+    for layer in layers:  # likewise; and attention starts without sharp preferences
+        layer.project.weight.mul_(0.5**0.5)
+        for part in (layer.attended, layer.second):
+            part.weight.mul_((2 * len(layers)) ** -0.5)
+    for full_name, part in module.named_modules():
+        name = full_name.removeprefix("heads.")
+        if name in FINAL or name.startswith("value.outs."):
             for weight in part.parameters(recurse=False):
                 weight.mul_(FINAL_SCALE)
 
@@ -114,9 +124,10 @@ def describe(module: nn.Module) -> str:
     lines = []
     if isinstance(module, GameNetwork):
         spec, config = module.spec, module.config
-        size = "any size" if spec.layout.any_size and config.kind == "resnet" else "this size only"
+        size = "any size" if module.any_size else "this size only"
         lines.append(f"{config.kind} for {spec.game} {list(spec.observation_shape)}, {size}")
-        lines.append(f"policy {spec.layout.kind}, value {config.value}, heads {', '.join(config.heads) or 'none'}")
+        lines.append(f"policy {module.policy_kind}, value {config.value}, heads {', '.join(config.heads) or 'none'}")
+        lines.append(f"{flops(module) / 1e6:,.3g} million floating-point operations per evaluation")
     width = max([len(name) for name in counts] + [len("parameters")])
     lines += [f"{name:<{width}}  {count:>12,}" for name, count in counts.items()]
     lines.append(f"{'parameters':<{width}}  {sum(weight.numel() for weight in module.parameters()):>12,}")
@@ -127,7 +138,7 @@ def network_id(module: nn.Module) -> str:
     """A checksum of everything that determines the network's outputs: its kind, settings and weights."""
     digest = hashlib.sha256()
     if isinstance(module, GameNetwork):
-        digest.update(json.dumps([module.spec.game, module.config.model_dump()], sort_keys=True).encode())
+        digest.update(json.dumps([module.spec.game, module.config.identity()], sort_keys=True).encode())
     digest_weights(digest, module.state_dict())
     return digest.hexdigest()[:16]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Builder: TypeAlias = "Callable[..., GameNetwork]"  # of a config and a Spec
 
-Head = Literal["wdl", "score", "value_error", "ownership"]
+Head = Literal["wdl", "score", "value_error", "ownership", "payoffs", "cheese", "final_score"]
 Activation = Literal["relu", "mish", "silu"]
 
 
@@ -49,6 +49,18 @@ class NetworkConfig(Settings):
     score_range: float = Field(
         default=20.0, gt=0, description="The score head's classes span from minus this to plus this."
     )
+    final_score_bins: int = Field(
+        default=83, ge=2, le=4096, description="Number of classes of the final_score head; class k is a score of k/2."
+    )
+
+    # Settings that came after the first files were written. They are no part of a network's checksum while they have
+    # their default, so that the checksums of earlier files stay valid.
+    later: ClassVar[tuple[str, ...]] = ("final_score_bins",)
+
+    def identity(self) -> dict[str, Any]:
+        """The settings that are part of the checksum of a network."""
+        defaults = {name: type(self).model_fields[name].default for name in self.later}
+        return {name: value for name, value in self.model_dump().items() if defaults.get(name, ...) != value}
 
     @field_validator("heads", mode="before")
     @classmethod
@@ -100,6 +112,74 @@ class MLPConfig(NetworkConfig):
         return cls(layers=depth, width=width)
 
 
+class SymmetricMLPConfig(NetworkConfig):
+    """A multi-layer perceptron with the same weights for both players' views, for PyRat on one size of board."""
+
+    kind: Literal["symmetric-mlp"] = "symmetric-mlp"
+    layers: int = Field(default=2, ge=1, le=64, description="Number of hidden layers.")
+    width: int = Field(default=256, ge=1, le=65536, description="Number of units per hidden layer.")
+
+    @classmethod
+    def sized(cls, depth: int, width: int) -> Self:
+        return cls(layers=depth, width=width)
+
+
+class CellsConfig(NetworkConfig):
+    """Settings common to networks that encode cells and score actions by the cells that they lead to, for PyRat."""
+
+    transition: Literal["none", "add", "concat", "difference"] = Field(
+        default="concat",
+        description=(
+            "How an action is encoded: by its destination alone (none), or with where the player comes from: "
+            "their sum, both side by side, or the difference."
+        ),
+    )
+    player_tokens: Literal["coupled", "decoupled"] = Field(
+        default="coupled",
+        description=(
+            "What represents a player: the encoding of its cell (coupled), or a token of its own from the cell, its "
+            "score, its mud and the whole board (decoupled)."
+        ),
+    )
+    policy_hidden: int = Field(default=64, ge=1, le=4096, description="Hidden units of the policy and payoff heads.")
+    value_channels: int = Field(default=32, ge=1, le=4096, description="Channels pooled for the heads.")
+
+
+class DestinationsConfig(CellsConfig):
+    """A residual tower that encodes cells; the policy scores the cells that actions lead to. For PyRat."""
+
+    kind: Literal["destinations"] = "destinations"
+    blocks: int = Field(default=6, ge=0, le=256, description="Number of residual blocks.")
+    channels: int = Field(default=48, ge=4, le=4096, description="Number of channels of the residual tower.")
+    pool_every: int = Field(default=3, ge=0, description="Every n-th block has global pooling; 0: none.")
+    pool_channels: int | None = Field(
+        default=None, ge=1, description="Channels pooled in a block with global pooling; None: a quarter of channels."
+    )
+
+    @classmethod
+    def sized(cls, depth: int, width: int) -> Self:
+        return cls(blocks=depth, channels=width)
+
+
+class CellsAttentionConfig(CellsConfig):
+    """Attention over cells with the maze as a bias; rotations and reflections are exact. For PyRat."""
+
+    kind: Literal["cells-attention"] = "cells-attention"
+    layers: int = Field(default=4, ge=1, le=64, description="Number of attention layers.")
+    width: int = Field(default=64, ge=4, le=4096, description="Numbers that encode a cell.")
+    attention_heads: int = Field(default=4, ge=1, le=64, description="Attention heads; they must divide width.")
+    expansion: int = Field(
+        default=2, ge=1, le=16, description="Hidden units of a layer's perceptron, as width times this."
+    )
+    reach: int = Field(
+        default=8, ge=1, le=63, description="Distances between cells, in x and in y, beyond this are not told apart."
+    )
+
+    @classmethod
+    def sized(cls, depth: int, width: int) -> Self:
+        return cls(layers=depth, width=width)
+
+
 class Registry:
     """Registry of the kinds of networks: a config class and a builder for each."""
 
@@ -119,7 +199,7 @@ class Registry:
         return cls._entries[kind]
 
 
-SIZE = re.compile(r"(?:(\w+):)?(\d+)x(\d+)")
+SIZE = re.compile(r"(?:([\w-]+):)?(\d+)x(\d+)")
 
 
 def is_size(text: str) -> bool:

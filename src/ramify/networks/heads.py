@@ -11,6 +11,8 @@ from ramify.networks.blocks import ConvNorm, activation, pool
 from ramify.networks.config import NetworkConfig
 from ramify.networks.layouts import Spec
 
+CHEESE_CLASSES = 4  # of the cheese head: the viewer collects it, the other player does, both do, it stays
+
 
 def per_player(x: Tensor, players: int) -> Tensor:
     """[B, players * n] -> [B, n] of the viewer alone, or [B, 2, n]."""
@@ -97,23 +99,48 @@ POLICIES: dict[str, type[nn.Module]] = {
 }
 
 
+def scaled(raw: Tensor, config: NetworkConfig) -> Tensor:
+    """Expected returns from the output of a layer: within the value's range, if it has one."""
+    return (raw if config.value == "linear" else raw.tanh()) * config.value_scale
+
+
+def check_heads(config: NetworkConfig, spec: Spec, impossible: tuple[str, ...] = ()) -> None:
+    """Raise a ValueError for a head that the network (``impossible``) or the game cannot have."""
+    for name in config.heads:
+        if name in impossible:
+            raise ValueError(f"a network of kind {config.kind!r} cannot have the head {name!r}")
+        if name in ("payoffs", "final_score") and spec.players == 1:
+            raise ValueError(f"the head {name!r} needs a game in which both players act at once, not {spec.game}")
+        if name == "cheese" and spec.game != "pyrat":
+            raise ValueError(f"the head {name!r} is for pyrat, not for {spec.game}")
+
+
 class ValueHeads(nn.Module):
     """Values and auxiliary outputs, from one feature vector per position.
 
     values [B] or [B, 2]; wdl: logits of win, draw, loss, [B, 3] or [B, 2, 3]; score: logits of the classes of (viewer's
-    score - other's) at the end, [B, score_bins]; value_error: expected square of the value's error, as values.
+    score - other's) at the end, [B, score_bins]; value_error: expected square of the value's error, as values;
+    final_score: logits of the classes of each player's score at the end, [B, 2, final_score_bins]; payoffs: expected
+    returns for each pair of actions, [B, 2, num_actions, num_actions], where ``payoffs`` is not computed elsewhere.
     """
 
     full_precision = True  # small, and values near 1 need more digits than bfloat16 has
 
-    def __init__(self, inputs: int, spec: Spec, config: NetworkConfig) -> None:
+    def __init__(self, inputs: int, spec: Spec, config: NetworkConfig, payoffs: bool = True) -> None:
         super().__init__()
-        self.players, self.kind, self.scale = spec.players, config.value, config.value_scale
+        self.players, self.actions, self.config = spec.players, spec.num_actions, config
         self.hidden = nn.Linear(inputs, config.value_hidden)
         self.act = activation(config.activation)
-        sizes: dict[str, int] = {"wdl": 3 * spec.players, "score": config.score_bins, "value_error": spec.players}
-        wanted: dict[str, int] = {head: size for head, size in sizes.items() if head in config.heads}
-        if self.kind == "wdl":
+        sizes: dict[str, int] = {
+            "wdl": 3 * spec.players,
+            "score": config.score_bins,
+            "value_error": spec.players,
+            "final_score": config.final_score_bins * spec.players,
+            "payoffs": spec.num_actions**2 * spec.players,
+        }
+        here = {str(head) for head in config.heads if payoffs or head != "payoffs"}
+        wanted = {head: size for head, size in sizes.items() if head in here}
+        if config.value == "wdl":
             wanted["wdl"] = sizes["wdl"]
         else:
             wanted["value"] = spec.players
@@ -121,21 +148,24 @@ class ValueHeads(nn.Module):
 
     def forward(self, x: Tensor, heads: bool) -> dict[str, Tensor]:
         hidden = self.act(self.hidden(x.to(self.hidden.weight.dtype)))
-        needed = [name for name in self.outs if heads or name == ("wdl" if self.kind == "wdl" else "value")]
-        found = {name: self.outs[name](hidden) for name in needed}
-        if "wdl" in found:
-            found["wdl"] = per_player(found["wdl"], self.players)
+        source = "wdl" if self.config.value == "wdl" else "value"
+        found = {name: self.outs[name](hidden) for name in self.outs if heads or name == source}
+        for name in ("wdl", "final_score"):
+            if name in found:
+                found[name] = per_player(found[name], self.players)
         return {"values": self._values(found), **{name: self._shaped(name, found[name]) for name in found if heads}}
 
     def _values(self, found: dict[str, Tensor]) -> Tensor:
-        if self.kind == "wdl":
+        if self.config.value == "wdl":
             chances = found["wdl"].softmax(dim=-1)
-            return (chances[..., 0] - chances[..., 2]) * self.scale
+            return (chances[..., 0] - chances[..., 2]) * self.config.value_scale
         raw = found.pop("value")
-        raw = raw.squeeze(1) if self.players == 1 else raw
-        return (raw.tanh() if self.kind == "tanh" else raw) * self.scale
+        return scaled(raw.squeeze(1) if self.players == 1 else raw, self.config)
 
     def _shaped(self, name: str, x: Tensor) -> Tensor:
+        if name == "payoffs":
+            x = per_player(x, self.players)
+            return scaled(x.reshape(*x.shape[:-1], self.actions, self.actions), self.config)
         if name != "value_error":
             return x
         return nn.functional.softplus(x.squeeze(1) if self.players == 1 else x)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from ramify._core import EvaluatorError
 from ramify.networks.blocks import Block, ConvNorm, PoolBlock, activation, pool_value
-from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig
-from ramify.networks.heads import POLICIES, ValueHeads, per_player
+from ramify.networks.config import DestinationsConfig, MLPConfig, NetworkConfig, Registry, ResNetConfig
+from ramify.networks.heads import CHEESE_CLASSES, POLICIES, ValueHeads, check_heads, per_player
 from ramify.networks.layouts import Spec
 
 
@@ -24,15 +24,26 @@ class GameNetwork(nn.Module, ABC):
     the auxiliary heads.
     """
 
+    decides_by_values = True  # whether forward may take another path for other observations: then it is not traced
+
     def __init__(self, config: NetworkConfig, spec: Spec) -> None:
         super().__init__()
         self.config, self.spec = config, spec
 
+    @property
+    def any_size(self) -> bool:
+        """Whether the same weights fit every board size."""
+        return False
+
+    @property
+    def policy_kind(self) -> str:
+        """What the policy head is called in descriptions."""
+        return self.spec.layout.kind
+
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raise an EvaluatorError unless observations of this shape can be evaluated."""
         wanted = self.spec.observation_shape
-        resizes = self.spec.layout.any_size and self.config.kind == "resnet"
-        if shape != wanted and not (resizes and shape[:1] == wanted[:1] and len(shape) == len(wanted)):
+        if shape != wanted and not (self.any_size and shape[:1] == wanted[:1] and len(shape) == len(wanted)):
             raise EvaluatorError(
                 f"the network for {self.spec.game} needs observations of shape {list(wanted)}, not {list(shape)}"
             )
@@ -42,34 +53,46 @@ class GameNetwork(nn.Module, ABC):
         """Logits, values and, with ``heads``, the auxiliary heads."""
 
 
-class ResNet(GameNetwork):
-    """A residual tower. Blocks and heads pool over the board, so the weights do not depend on its size."""
+def residual_blocks(config: ResNetConfig | DestinationsConfig) -> nn.ModuleList:
+    """The blocks of a residual tower, every ``pool_every``-th with global pooling."""
 
-    config: ResNetConfig
-
-    def __init__(self, config: ResNetConfig, spec: Spec) -> None:
-        super().__init__(config, spec)
-        if len(spec.observation_shape) != 3:
-            raise ValueError(
-                f"a resnet needs observations of planes, but {spec.game} has {list(spec.observation_shape)}: use an mlp"
-            )
-        channels = config.channels
-        self.stem = ConvNorm(spec.observation_shape[0], channels, 3)
-        self.blocks = nn.ModuleList(self._block(number) for number in range(1, config.blocks + 1))
-        self.policy = POLICIES[spec.layout.kind](channels, config.policy_channels or channels, spec, config.activation)
-        self.value_planes = ConvNorm(channels, config.value_channels, 1)
-        self.value = ValueHeads(3 * config.value_channels, spec, config)
-        self.ownership = nn.Conv2d(channels, 1, 1) if "ownership" in config.heads else None
-        self.act = activation(config.activation)
-
-    def _block(self, number: int) -> nn.Module:
-        config = self.config
+    def block(number: int) -> nn.Module:
         if config.pool_every and number % config.pool_every == 0:
             pooled = config.pool_channels or max(1, config.channels // 4)
             if pooled >= config.channels:
                 raise ValueError(f"pool_channels={pooled} must be less than channels={config.channels}")
             return PoolBlock(config.channels, pooled, config.activation)
         return Block(config.channels, config.activation)
+
+    return nn.ModuleList(block(number) for number in range(1, config.blocks + 1))
+
+
+class ResNet(GameNetwork):
+    """A residual tower. Blocks and heads pool over the board, so the weights do not depend on its size."""
+
+    config: ResNetConfig
+    decides_by_values = False
+
+    def __init__(self, config: ResNetConfig, spec: Spec) -> None:
+        super().__init__(config, spec)
+        check_heads(config, spec)
+        if len(spec.observation_shape) != 3:
+            raise ValueError(
+                f"a resnet needs observations of planes, but {spec.game} has {list(spec.observation_shape)}: use an mlp, such as mlp:2x256"
+            )
+        channels = config.channels
+        self.stem = ConvNorm(spec.observation_shape[0], channels, 3)
+        self.blocks = residual_blocks(config)
+        self.policy = POLICIES[spec.layout.kind](channels, config.policy_channels or channels, spec, config.activation)
+        self.value_planes = ConvNorm(channels, config.value_channels, 1)
+        self.value = ValueHeads(3 * config.value_channels, spec, config)
+        self.ownership = nn.Conv2d(channels, 1, 1) if "ownership" in config.heads else None
+        self.cheese = nn.Conv2d(channels, CHEESE_CLASSES, 1) if "cheese" in config.heads else None
+        self.act = activation(config.activation)
+
+    @property
+    def any_size(self) -> bool:
+        return self.spec.layout.any_size
 
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
         x = self.act(self.stem(observations))
@@ -78,6 +101,8 @@ class ResNet(GameNetwork):
         outputs = {"logits": self.policy(x), **self.value(pool_value(self.act(self.value_planes(x))), heads)}
         if heads and self.ownership is not None:  # [B, H, W]: above 0 where the viewer will own the cell
             outputs["ownership"] = self.ownership(x).squeeze(1)
+        if heads and self.cheese is not None:
+            outputs["cheese"] = self.cheese(x).flatten(2)
         return outputs
 
 
@@ -85,11 +110,11 @@ class MLP(GameNetwork):
     """A multi-layer perceptron over the flattened observation. Fits one board size."""
 
     config: MLPConfig
+    decides_by_values = False
 
     def __init__(self, config: MLPConfig, spec: Spec) -> None:
         super().__init__(config, spec)
-        if "ownership" in config.heads:
-            raise ValueError("an mlp cannot have an ownership head: use a resnet")
+        check_heads(config, spec, ("ownership", "cheese"))
         widths = [math.prod(spec.observation_shape), *[config.width] * config.layers]
         layers: list[nn.Module] = []
         for inputs, outputs in pairwise(widths):

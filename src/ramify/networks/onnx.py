@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ramify.base.files import write_atomically
 from ramify.base.onnx_files import BLANK, CHECKSUM, WEIGHTS, sealed
@@ -71,7 +72,7 @@ def _export(module: nn.Module, observation_shape: tuple[int, ...]) -> Any:
     inference = Inference(module).eval()
     try:
         example = torch.zeros(2, *observation_shape)
-        with _quiet():
+        with _quiet(), sdpa_kernel(SDPBackend.MATH):  # attention in steps that the exporter can follow
             program = torch.onnx.export(
                 inference,
                 (example,),

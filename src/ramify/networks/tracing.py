@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from ramify.networks.modules import MLP, Inference, ResNet
+from ramify.networks.modules import Inference
 
 ROWS = 2  # of the example: a batch of one row would be recorded as one that never has more
 
@@ -30,7 +30,7 @@ def traced(network: nn.Module, observation_shape: tuple[int, ...]) -> torch.jit.
         found = torch.jit.trace(module, (example,), check_trace=False)  # type: ignore[no-untyped-call]
     # Our own modules compute with sizes only. What others compute in Python cannot be told apart from decisions.
     doubts = [str(one.message) for one in caught if issubclass(one.category, torch.jit._trace.TracerWarning)]
-    if doubts and not isinstance(inner, ResNet | MLP):
+    if doubts and getattr(inner, "decides_by_values", True):
         raise ValueError(f"{type(inner).__name__} cannot be recorded: {doubts[0]}")
     assert isinstance(found, torch.jit.ScriptModule)
     return found
