@@ -78,7 +78,8 @@ class ResNet(GameNetwork):
         check_heads(config, spec)
         if len(spec.observation_shape) != 3:
             raise ValueError(
-                f"a resnet needs observations of planes, but {spec.game} has {list(spec.observation_shape)}: use an mlp, such as mlp:2x256"
+                f"a resnet needs observations of planes, but {spec.game} has {list(spec.observation_shape)}: "
+                "use an mlp, such as mlp:2x256"
             )
         channels = config.channels
         self.stem = ConvNorm(spec.observation_shape[0], channels, 3)
