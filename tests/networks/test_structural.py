@@ -363,3 +363,16 @@ def test_settings_added_later_leave_checksums_alone() -> None:
     changed = networks.make(game, module.config.replace(final_score_bins=9))
     assert changed.config.identity()["final_score_bins"] == 9
     assert networks.network_id(changed) != networks.network_id(module)
+
+
+@pytest.mark.parametrize("kind", ["resnet", "mlp"])
+def test_plain_networks_have_these_heads_too(kind: str) -> None:
+    game = maze_game(6, 4)
+    heads = ["payoffs", "final_score", *(["cheese"] if kind == "resnet" else [])]
+    module = networks.make(game, {"kind": kind, "heads": heads, "final_score_bins": 11}).eval()
+    found = outputs(module, seen(some_states(game, 3)))
+    shapes = {"payoffs": (3, 2, 5, 5), "final_score": (3, 2, 11), "cheese": (3, 4, 24)}
+    assert {key: tuple(found[key].shape) for key in heads} == {key: shapes[key] for key in heads}
+    assert set(found) == {"logits", "values", *heads}
+    bounded = networks.make(rf.make("pyrat", reward="win"), {"kind": kind, "heads": heads, "value_scale": 2.0})
+    assert outputs(bounded, 100 * torch.rand(2, *bounded.spec.observation_shape))["payoffs"].abs().max() <= 2
