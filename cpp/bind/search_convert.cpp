@@ -59,6 +59,8 @@ Settings to_settings(const nb::dict& d) {
   s.root_temperature = field<double>(d, "root_temperature");
   s.noise = option<Noise>(d, "noise", {"dirichlet", "shaped"});
   s.forced_playouts = field<double>(d, "forced_playouts");
+  s.forced_form = option<ForcedForm>(d, "forced_form", {"sqrt", "linear"});
+  s.forced_by = option<ForcedBy>(d, "forced_by", {"player", "pair"});
   s.gumbel_considered = field<int>(d, "gumbel_considered");
   s.gumbel_scale = field<double>(d, "gumbel_scale");
   s.gumbel_visit = field<double>(d, "gumbel_visit");

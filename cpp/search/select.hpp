@@ -45,8 +45,8 @@ inline std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32
   return node.opened ? find_pair(node, graph.edges(node), pair) : kUntried;
 }
 
-// Root only: an outcome that has been tried, but less than sqrt(forced_playouts * prior * visits) times, is chosen in
-// place of what selection chose.
+// Root only: an outcome that has been tried, but fewer times than forced playouts ask for, is chosen in place of what
+// selection chose; with ForcedBy::kPair, a pair of tried outcomes.
 Pick force(const Graph& graph, const Settings& settings, const Node& node, Pick pick);
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);

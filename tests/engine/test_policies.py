@@ -180,6 +180,54 @@ def test_pruned_visits_of_a_pair_by_hand() -> None:
     assert policies.outcome_weights(root, 1, "pruned").tolist() == [19.5, 3.25, 1.5]
 
 
+@pytest.mark.parametrize("form", ["sqrt", "linear"])
+def test_pruned_visits_of_forced_pairs_by_hand(form: Any) -> None:
+    # N = 64, u = 8, priors 1/2, 1/4, 1/4 for both. As above: D0 = [0, 13, 10], D1 = [0, 18, 5].
+    # sqrt, k = 1: minima sqrt(P0 * P1 * 64) = [[4, r, r], [r, 2, 2], [r, 2, 2]] with r = sqrt(8).
+    # linear, k = 4: minima 4 * P0 * P1 * 8 = [[8, 4, 4], [4, 2, 2], [4, 2, 2]].
+    # Row 1 has D0 = 13, shared as its forced visits; column 1 has D1 = 18. Of the two parts the larger is taken.
+    k, r = (1.0, np.sqrt(8)) if form == "sqrt" else (4.0, 4.0)
+    visits = [[15, 12, 4], [10, 8, 2], [6, 5, 2]]
+    priors, q = [0.5, 0.25, 0.25], [0.375, 0.25, 0.0]
+    config = EDGES.replace(forced_playouts=k, forced_form=form, forced_by="pair")
+    root = root_of(visits, (priors, priors), (q, q), config)
+    total = r + 4
+    taken = np.array(
+        [
+            [0, 18 * r / total, 5 * r / total],
+            [13 * r / total, max(13, 18) * 2 / total, max(13, 5) * 2 / total],
+            [10 * r / total, max(10, 18) * 2 / total, max(10, 5) * 2 / total],
+        ]
+    )
+    np.testing.assert_allclose(policies.pruned_visits(root), np.maximum(0, np.array(visits) - taken), rtol=1e-6)
+
+
+@pytest.mark.parametrize("by", ["player", "pair"])
+@pytest.mark.parametrize("form", ["sqrt", "linear"])
+def test_forced_visits_of_either_player_are_pruned(form: Any, by: Any) -> None:
+    """Where each player has one good outcome, pruning gives it back much of the share that force has taken away.
+
+    Both are alike here, so that players forced one by one are forced at once, into pairs that the formula expects less.
+    """
+    good = np.array([0.5, -0.5, -0.6, -0.7])
+    state = matrix(np.stack([good[:, None] + 0 * good, 0 * good[:, None] + good]).tolist())
+    settings = {"simulations": 600, "forced_form": form, "forced_by": by}
+    forced = rf.search(state, forced_playouts=3.0 if form == "sqrt" else 6.0, **settings)
+    plain = rf.search(state, **settings)
+    assert forced.visits[0, 0] < plain.visits[0, 0]
+    for player in (0, 1):
+        lost = plain.policy(player)[0] - forced.policy(player)[0]
+        returned = forced.policy(player, "pruned")[0] - forced.policy(player)[0]
+        assert lost > 0.01
+        assert (0.8 if by == "pair" else 0.4) * lost < returned < 1.05 * lost
+
+
+def test_pruning_leaves_a_single_outcome_alone() -> None:
+    one = rf.make("matrix", payoffs=[[3.0]]).initial_state()
+    result = rf.search(one, simulations=20, normalize="minmax")
+    assert policies.pruned_visits(result._root()).tolist() == [[19]]
+
+
 def test_if_everything_would_go_everything_stays() -> None:
     # The best of player 0 was met only by what is due nothing for player 1, and the other way round.
     priors = [0.5, 0.5]

@@ -78,19 +78,43 @@ def excess(root: Root, player: int) -> Floats:
     return np.where(visits > 0, surplus, 0.0)
 
 
+def forced_minimum(config: SearchConfig, priors: Floats, total: float) -> Floats:
+    """The least visits that forced playouts grant to outcomes, or pairs, with these priors; total: visits of all."""
+    if config.forced_form == "sqrt":
+        return np.sqrt(config.forced_playouts * priors * total)
+    return np.asarray(config.forced_playouts * priors * math.sqrt(total))
+
+
+def _excess_of_pairs(root: Root) -> Floats:
+    """The excess of both players, taken from pairs.
+
+    Forced by player, the other player chose freely, about by its priors: a visit is in the excess of one of them, and
+    the two parts are added. Forced by pair, a visit is in the excess of both: each player's is spread over its pairs in
+    proportion to the visits that force may have made, and the larger part is taken.
+    """
+    first, second = excess(root, 0), excess(root, 1)
+    config, visits = root.config, root.visits.astype(np.float64)
+    if config.forced_by == "player" or not config.forced_playouts:
+        return np.outer(first, root.priors[1]) + np.outer(root.priors[0], second)
+    priors = np.outer(root.priors[0].astype(np.float64), root.priors[1].astype(np.float64))
+    forced = np.minimum(visits, forced_minimum(config, priors, visits.sum()))
+    rows, columns = (np.maximum(forced.sum(axis=axis, keepdims=True), 1e-300) for axis in (1, 0))
+    return np.maximum(first[:, None] * (forced / rows), second * (forced / columns))
+
+
 def pruned_visits(root: Root) -> Floats:
     """Edge visits without the excess of either player; [n0, n1], fractional where both players choose.
 
-    Where one player chooses, visits are rounded up as KataGo does. Where both choose, a player's excess is taken from
-    its pairs in proportion to the other player's priors, which approximate the responses to forced visits.
+    Where one player chooses, visits are rounded up as KataGo does.
     """
     visits = root.visits.astype(np.float64)
+    if visits.size == 1:
+        return visits
     if 1 in visits.shape:
         player = int(visits.shape[0] == 1)
         left = np.ceil(marginal(root.visits, player) - excess(root, player) - 1e-9)
         return np.asarray(left.reshape(visits.shape))
-    taken = np.outer(excess(root, 0), root.priors[1]) + np.outer(root.priors[0], excess(root, 1))
-    left = np.maximum(0.0, visits - taken)
+    left = np.maximum(0.0, visits - _excess_of_pairs(root))
     return left if left.sum() > 0 else visits
 
 
