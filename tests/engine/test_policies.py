@@ -276,6 +276,67 @@ def test_nash_of_one_player_is_its_best_outcome() -> None:
     assert result.policy(0, "nash").tolist() == [0, 1, 0]
 
 
+def test_nash_by_its_settings() -> None:
+    # Player 1 may play anything between (1, 0, 0) and (0, 1/2, 1/2): see docs/methods/equilibria.md.
+    payoffs = np.array([[0, 1, -1], [0, -1, 1]], np.float32)
+    result = rf.search(matrix(payoffs.tolist()), simulations=4000, selection="regret")
+    assert (result.visits > 0).all()
+    for choose, wanted in (("centroid", [0.5, 0.25, 0.25]), ("entropy", [1 / 3, 1 / 3, 1 / 3])):
+        np.testing.assert_allclose(result.policy(1, "nash", nash=rf.NashConfig(choose=choose)), wanted, atol=1e-4)
+    extreme = result.policy(1, "nash", nash=rf.NashConfig(choose="any"))
+    assert extreme[0] in (0, 1)
+    actions = {result.action(method="nash", rng=seed, nash=rf.NashConfig(choose="any"))[1] for seed in range(30)}
+    assert actions == set(np.flatnonzero(extreme))
+
+
+def test_nash_leaves_out_outcomes_by_visits_or_by_pruned_visits() -> None:
+    # Outcome 2 of player 0 has the best payoffs and 6 visits, none of which selection would have made.
+    visits = [[30, 24], [2, 2], [3, 3]]
+    own = np.array([[0.2, 0.2], [0.1, 0.1], [0.9, 0.9]], np.float32)
+    priors, q = ([0.9, 0.05, 0.05], [0.5, 0.5]), ([0.2, 0.1, -0.9], [0, 0])
+    root = root_of(visits, priors, q, payoffs=np.stack([own, -own]))
+    assert policies.marginal(policies.pruned_visits(root), 0)[2] < 5
+    # No outcome of player 1 has 50 visits: then all are kept.
+    cases = [((5, False), 2), ((7, False), 0), ((5, True), 0), ((0, True), 2), ((50, True), 2)]
+    for (least, pruned), best in cases:
+        strategy = policies.nash(root, 0, rf.NashConfig(min_visits=least, pruned=pruned))
+        assert strategy.tolist() == np.eye(3)[best].tolist(), (least, pruned)
+    # Where too few pruned visits are left, all visits count.
+    even, payoffs = ([0.5, 0.5], [0.5, 0.5]), np.eye(2)[None].repeat(2, 0)
+    few = root_of([[30, 30], [30, 30]], even, ([1, -1], [1, -1]), payoffs=payoffs)
+    left = policies.pruned_visits(few)
+    least = float(min(policies.marginal(left, 0).max(), policies.marginal(left, 1).max())) + 1
+    by_visits = policies.equilibrium(few, rf.NashConfig(min_visits=least))
+    by_pruned = policies.equilibrium(few, rf.NashConfig(min_visits=least, pruned=True))
+    assert by_visits is not None
+    assert by_pruned is not None
+    assert by_pruned.enough_visits
+    assert by_pruned.x.tolist() == by_visits.x.tolist()
+
+
+def test_what_there_is_to_learn_from() -> None:
+    even = ([0.5, 0.5], [0.5, 0.5])
+    differing = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.float32)
+    one_cares = np.array([[[1, 1], [1, 1]], [[0, 1], [1, 0]]], np.float32)
+    same = np.full((2, 2, 2), 0.7, np.float32) + np.float32(1e-7) * differing
+    ten = [[10, 10], [10, 10]]
+    for payoffs, visits, by_nash, by_visits in (
+        (differing, ten, True, True),
+        (one_cares, ten, True, True),
+        (same, ten, False, False),
+        (differing, [[1, 1], [1, 1]], False, True),
+        (np.where([[True, False], [False, True]], differing, np.nan), [[9, 0], [0, 9]], False, False),
+        (np.full((2, 2, 2), np.nan, np.float32), [[0, 0], [0, 0]], False, False),
+    ):
+        root = root_of(visits, even, even, payoffs=payoffs.astype(np.float32))
+        assert policies.is_informative(root) == by_nash
+        assert policies.is_informative(root, "visits") == by_visits
+    result = rf.search(matrix(PENNIES), simulations=200, selection="regret")
+    assert result.is_informative()
+    assert not result.is_informative(nash=rf.NashConfig(min_visits=1000))
+    assert not rf.search(matrix([[0.5, 0.5], [0.5, 0.5]]), simulations=100).is_informative("visits")
+
+
 def test_a_single_simulation_knows_its_priors() -> None:
     state = matrix(BIASED)
     for method in ("visits", "pruned", "nash", "improved"):
