@@ -78,6 +78,14 @@ Settings to_settings(const nb::dict& d) {
   return s;
 }
 
+PolicySettings to_policy(const nb::dict& d, const Settings& search) {
+  const auto nash = field<nb::dict>(d, "nash");
+  return {option<PolicyMethod>(d, "method", {"visits", "pruned", "nash", "average", "improved"}),
+          {option<Choose>(nash, "choose", {"centroid", "entropy", "any"}), field<double>(nash, "min_visits"),
+           field<bool>(nash, "pruned")},
+          search};
+}
+
 BatchView to_view(const nb::dict& batch) {
   BatchView view;
   const auto take = [&]<class T>(const char* name, T*& target) {
