@@ -355,11 +355,11 @@ void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {
   if (!node.opened) return;
   const Edges edges = graph.edges(node);
   for (std::uint32_t e = 0; e < node.opened; ++e) {
-    const NodeId id = edges.child[e] & ~kPending;
+    const NodeId id = child_of(edges, e);
     if (!id) continue;
     const Node& child = graph.node(id);
     if (load(child.status) < Status::kReady) continue;
-    edges.child[e] = id;
+    edges.child[e] &= ~kPending;
     take_value(edges, e, child, s.discount);
   }
 }

@@ -54,7 +54,7 @@ Pick select(const Graph& graph, const Settings& settings, const Node& node, cons
 // Whether a full graph can be searched on along this edge: it has a child, and if there is no memory, one that does not
 // need any more.
 inline bool leads_on(const Graph& graph, const Edges& edges, std::uint32_t edge) {
-  const NodeId child = edges.child[edge] & ~kPending;
+  const NodeId child = child_of(edges, edge);
   return child && (!graph.out_of_memory() || load(graph.node(child).status) != Status::kNew);
 }
 
