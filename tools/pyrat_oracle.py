@@ -2,6 +2,7 @@
 
     python -m tools.pyrat_oracle --positions 60
     python -m tools.pyrat_oracle --results oracle.jsonl     # continues where an earlier call was stopped
+    python -m tools.pyrat_oracle --forced --positions 60    # the variants of forced playouts instead
 
 The positions are those of ``ramify.pyrat.oracle_positions``, rewarded by the difference of cheese; values are uniform,
 so that the rules of search are compared and not an evaluator. NashConv is that of the strategy a search would play in
@@ -97,14 +98,47 @@ def table(found: dict[tuple[str, int], list[dict[str, float]]], budgets: list[in
     return "\n".join(lines)
 
 
+FORCED: dict[str, dict[str, Any]] = {
+    "off": {},
+    "sqrt, by player": {"forced_playouts": 2.0},
+    "linear, by player": {"forced_playouts": 2.0, "forced_form": "linear"},
+    "sqrt, by pair": {"forced_playouts": 2.0, "forced_by": "pair"},
+    "linear, by pair": {"forced_playouts": 2.0, "forced_form": "linear", "forced_by": "pair"},
+}
+FORCED_POLICIES: tuple[Literal["visits", "pruned", "nash"], ...] = ("visits", "pruned", "nash")
+
+
+def forced_table(count: int, seed: int, budgets: list[int]) -> str:
+    """Errors of PUCT on a graph by the variant of forced playouts: the value, NashConv of policies, unvisited pairs."""
+    rows: dict[tuple[int, str], list[list[float]]] = {}
+    for position in oracle_positions(count, seed):
+        for budget in budgets:
+            for name, settings in FORCED.items():
+                result = rf.search(position.state, simulations=budget, graph=True, **settings)
+                errors = [position.nash_conv(result, method) for method in FORCED_POLICIES]
+                empty = 100 * float((result.visits == 0).mean())
+                rows.setdefault((budget, name), []).append([position.value_error(result), *errors, empty])
+    lines = ["| simulations | forced playouts | value error | visits | pruned | nash | pairs not visited, % |"]
+    lines.append("|---" * 7 + "|")
+    for (budget, name), found in rows.items():
+        means, errors = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
+        cells = [f"{mean:.3f} ± {error:.3f}" for mean, error in zip(means[:-1], errors[:-1], strict=True)]
+        lines.append(f"| {budget:,} | {name} | {' | '.join(cells)} | {means[-1]:.1f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--positions", type=int, default=500)
     parser.add_argument("--simulations", type=int, nargs="+", default=list(SIMULATIONS))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, help="JSON lines: finished searches are stored and not repeated")
+    parser.add_argument("--forced", action="store_true", help="compare the variants of forced playouts")
     given = parser.parse_args()
     started = time.perf_counter()
+    if given.forced:
+        print(forced_table(given.positions, given.seed, given.simulations))
+        return
     found = run(given.positions, given.seed, given.simulations, given.results)
     print(table(found, given.simulations))
     print(

@@ -28,6 +28,7 @@ NB_MODULE(_core, m) {
   ramify::bind_search(m);
   ramify::bind_alphabeta(m);
   ramify::bind_pool(m);
+  ramify::bind_policies(m);
   ramify::bind_equilibria(m);
   ramify::bind_game_graph(m);
 }

@@ -12,6 +12,7 @@ void bind_latent(nanobind::module_& m);
 void bind_search(nanobind::module_& m);
 void bind_alphabeta(nanobind::module_& m);
 void bind_pool(nanobind::module_& m);
+void bind_policies(nanobind::module_& m);
 void bind_equilibria(nanobind::module_& m);
 void bind_game_graph(nanobind::module_& m);
 

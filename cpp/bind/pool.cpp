@@ -20,7 +20,7 @@ namespace {
 
 using namespace nb::literals;
 
-PlaySettings to_play(const nb::dict& d) {
+PlaySettings to_play(const nb::dict& d, const Settings& search) {
   PlaySettings s;
   s.simulations = field<std::int64_t>(d, "simulations");
   s.fast_simulations = field<std::int64_t>(d, "fast_simulations");
@@ -35,7 +35,7 @@ PlaySettings to_play(const nb::dict& d) {
   s.reuse = field<bool>(d, "reuse");
   s.leaves = field<int>(d, "leaves");
   s.max_moves = field<int>(d, "max_moves");
-  s.ask = field<bool>(d, "ask");
+  s.acting = to_policy(field<nb::dict>(d, "acting"), search);
   s.rollouts = field<int>(d, "rollouts");
   s.greedy = field<bool>(d, "greedy");
   return s;
@@ -78,7 +78,7 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
                                      std::int64_t games, int threads, int shares, std::optional<nb::dict> model,
                                      const BoundCache* cache) {
   const Settings given = to_settings(settings);
-  const PlaySettings how = to_play(play);
+  const PlaySettings how = to_play(play, given);
   const bool python = !nb::isinstance<AnyGame>(game);
   Pool::Start start = model ? start_of(game, python, to_latent_model(*model), given) : start_of(game, python, given);
   if (python) threads = 1;
@@ -143,17 +143,6 @@ void bind_pool(nb::module_& m) {
            }, nb::sig("def take_finished(self) -> list[bytes]"), "Records of the games finished since the last call.")
       .def_prop_ro("idle", [](const BoundPool& p) { return p.pool.use()->idle(); })
       .def("stop", [](BoundPool& p) { p.pool.use()->stop(); }, "Start no more games.")
-      .def("questions", [](const BoundPool& p) {
-             nb::list list;
-             for (const Pool::Question& q : p.pool.use()->questions())
-               list.append(nb::make_tuple(q.place, q.game, q.move, q.temperature));
-             return list;
-           }, nb::sig("def questions(self) -> list[tuple[int, int, int, float]]"),
-           "Places that await an action, with game, move and temperature.")
-      .def("report", [](const BoundPool& p, int place) { return to_python(p.pool.use()->search(place).report({})); }, "place"_a,
-           nb::sig("def report(self, place: int) -> dict[str, Any]"))
-      .def("answer", [](BoundPool& p, int place, Action first, Action second) { p.pool.use()->answer(place, {{first, second}}); },
-           "place"_a, "first"_a, "second"_a)
       .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool.use()->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
   m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,

@@ -14,6 +14,7 @@
 #include "bind/convert.hpp"
 #include "bind/interpreter.hpp"
 #include "search/any_search.hpp"
+#include "search/policies.hpp"
 #include "search/settings.hpp"
 
 namespace ramify {
@@ -42,6 +43,8 @@ struct BoundCache {
 
 // Every setting must be there: Python's SearchConfig is the one place with defaults.
 Settings to_settings(const nb::dict& settings);
+// Likewise, from {"method": …, "nash": …}; `search` are the settings of the search that found what it is computed from.
+PolicySettings to_policy(const nb::dict& settings, const Settings& search);
 // What a game written in Python says of its returns. Raises InvalidInput for a solver where chance decides.
 Stakes read_stakes(const nb::object& game, bool solver);
 BatchView to_view(const nb::dict& batch);

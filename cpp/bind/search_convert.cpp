@@ -59,6 +59,8 @@ Settings to_settings(const nb::dict& d) {
   s.root_temperature = field<double>(d, "root_temperature");
   s.noise = option<Noise>(d, "noise", {"dirichlet", "shaped"});
   s.forced_playouts = field<double>(d, "forced_playouts");
+  s.forced_form = option<ForcedForm>(d, "forced_form", {"sqrt", "linear"});
+  s.forced_by = option<ForcedBy>(d, "forced_by", {"player", "pair"});
   s.gumbel_considered = field<int>(d, "gumbel_considered");
   s.gumbel_scale = field<double>(d, "gumbel_scale");
   s.gumbel_visit = field<double>(d, "gumbel_visit");
@@ -74,6 +76,14 @@ Settings to_settings(const nb::dict& d) {
   s.max_nodes = d["max_nodes"].is_none() ? 0 : field<std::uint32_t>(d, "max_nodes");
   s.threads = field<int>(d, "threads");
   return s;
+}
+
+PolicySettings to_policy(const nb::dict& d, const Settings& search) {
+  const auto nash = field<nb::dict>(d, "nash");
+  return {option<PolicyMethod>(d, "method", {"visits", "pruned", "nash", "average", "improved"}),
+          {option<Choose>(nash, "choose", {"centroid", "entropy", "any"}), field<double>(nash, "min_visits"),
+           field<bool>(nash, "pruned")},
+          search};
 }
 
 BatchView to_view(const nb::dict& batch) {

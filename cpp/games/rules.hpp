@@ -32,6 +32,7 @@ using Shape = std::vector<int>;        // of an observation: usually channels, r
 // Who chooses now, as a bit mask over players.
 enum Acting : std::uint8_t { kOver = 0, kFirst = 1, kSecond = 2, kBoth = 3 };
 constexpr bool acts(Acting acting, int player) { return (acting >> player) & 1; }
+constexpr Acting exchanged(Acting acting) { return static_cast<Acting>((acting & 1) << 1 | acting >> 1); }
 
 // One action per player; kNone for a player who does not act.
 struct Joint {
@@ -90,7 +91,8 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   std::vector<Symmetry> symmetries() and State transform(state, k)    symmetry 0 is the identity.
 //       Left out: only the identity.
 //   std::pair<Key, int> canonical(state)   the least key among the symmetric images, and the symmetry that leads there.
-//       Never one that swaps the players. Left out: the key itself and symmetry 0.
+//       One that swaps the players only if `static constexpr bool kCanonicalExchanges = true`: the search then reads a
+//       node with the players exchanged. Left out: the key itself and symmetry 0.
 //   Rewards returns(state)                 what an explicit position (from parse) has already paid. Left out: 0, 0.
 //   float remaining(state)                 the most that either player can still win, the scale of values for the search
 //       setting normalize="remaining". Left out: 1.

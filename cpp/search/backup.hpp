@@ -10,7 +10,7 @@ namespace ramify {
 // Takes over the child's value into edge `edge`.
 inline void update_edge(const Graph& graph, const Settings& settings, const Edges& edges, std::uint32_t edge) {
   edges.child[edge] &= ~kPending;
-  take_value(edges, edge, graph.node(edges.child[edge]), settings.discount);
+  take_value(edges, edge, graph.node(child_of(edges, edge)), settings.discount);
 }
 
 // Recomputes the node's value from its evaluation and its edges, whose values are those of this visit: selection took

@@ -30,6 +30,7 @@ class RulesDynamics {
   static constexpr bool kLatent = false;
   static constexpr bool kNeedsPython = requires { Cursor::kNeedsPython; };
   static constexpr bool kMerges = MergesActions<R>;
+  static constexpr bool kExchanges = requires { requires R::kCanonicalExchanges; };
 
   RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
     for (const Symmetry& symmetry : symmetries) {
@@ -37,6 +38,7 @@ class RulesDynamics {
       for (std::size_t a = 0; a < inverse.size(); ++a)
         inverse[static_cast<std::size_t>(symmetry.actions[a])] = static_cast<std::int32_t>(a);
       inverse_.push_back(std::move(inverse));
+      swaps_.push_back(symmetry.swaps_players);
     }
   }
 
@@ -87,10 +89,13 @@ class RulesDynamics {
   const std::int32_t* to_actual(int symmetry) const {
     return symmetry ? inverse_[static_cast<std::size_t>(symmetry)].data() : nullptr;
   }
+  // Whether the players of the stored orientation are those of the position the other way round.
+  bool swaps(int symmetry) const { return kExchanges && symmetry && swaps_[static_cast<std::size_t>(symmetry)]; }
 
  private:
   const R* rules_;
   std::vector<std::vector<std::int32_t>> inverse_;
+  std::vector<char> swaps_;
 };
 
 enum class ActingOrder : std::uint8_t { kAlternating, kSingle, kBoth };
@@ -108,6 +113,7 @@ class LatentDynamics {
   static constexpr bool kLatent = true;
   static constexpr bool kNeedsPython = false;
   static constexpr bool kMerges = false;
+  static constexpr bool kExchanges = false;
 
   LatentDynamics(int num_actions, ActingOrder order, std::shared_ptr<Slots> slots)
       : num_actions_(num_actions), order_(order), slots_(std::move(slots)) {
@@ -165,6 +171,7 @@ class LatentDynamics {
   }
   Cursor transform(const Cursor& cursor, int) const { return cursor; }
   const std::int32_t* to_actual(int) const { return nullptr; }
+  bool swaps(int) const { return false; }
 
  private:
   int num_actions_;

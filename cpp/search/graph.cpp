@@ -165,6 +165,28 @@ void Graph::set_reward(int thread, Node& node, std::uint32_t edge, const Rewards
   all.reward[1][edge] = reward[1];
 }
 
+void Graph::exchange_players(Node& node) const {
+  std::swap(node.value[0], node.value[1]);
+  std::swap(node.evaluation[0], node.evaluation[1]);
+  std::uint32_t* const all = arena_.at<std::uint32_t>(node.words);
+  std::rotate(all, words(node, 1), all + word_count(node));
+  if (extras_.strategies && mixing(node).block)
+    std::rotate(strategies(node), strategies(node) + 2u * node.outcomes[0], strategies(node) + strategy_words(node));
+  if (extras_.proofs)
+    for (auto* bounds : {proof(node).low, proof(node).high, proof(node).least, proof(node).most}) std::swap(bounds[0], bounds[1]);
+  if (node.opened) {
+    const Edges edges = this->edges(node);
+    std::swap_ranges(edges.q[0], edges.q[0] + node.opened, edges.q[1]);
+    if (node.rewarded) std::swap_ranges(edges.reward[0], edges.reward[0] + node.opened, edges.reward[1]);
+    for (std::uint32_t e = 0; e < node.opened; ++e) {
+      if (edges.pair) edges.pair[e] = edges.pair[e] << 16 | edges.pair[e] >> 16;
+      if (const NodeId child = child_of(edges, e); child && child != terminal_) edges.child[e] ^= kExchanged;
+    }
+  }
+  std::swap(node.outcomes[0], node.outcomes[1]);
+  node.acting = exchanged(node.acting);
+}
+
 NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
   if (id == old.terminal_) return terminal_;
   Node& from = old.node(id);
@@ -204,13 +226,13 @@ NodeId Graph::compact(NodeId root) {
     queue.pop_back();
     const Edges all = fresh.edges(parent);
     for (std::uint32_t e = 0; e < parent.opened; ++e) {
-      const NodeId child = all.child[e] & ~kPending;
+      const NodeId child = child_of(all, e);
       if (!child) continue;
       const std::uint32_t before = fresh.count();
-      all.child[e] = fresh.move_node(*this, child, queue) | (all.child[e] & kPending);
-      const NodeId copy = all.child[e] & ~kPending;
+      all.child[e] = fresh.move_node(*this, child, queue) | (all.child[e] & (kPending | kExchanged));
+      const NodeId copy = child_of(all, e);
       if (extras_.proofs && shared_ && copy != fresh.terminal_) fresh.add_parent(0, fresh.node(copy), id);
-      if (fresh.count() != before) moved.push_back(all.child[e] & ~kPending);
+      if (fresh.count() != before) moved.push_back(copy);
     }
   }
   table_.clear();

@@ -142,6 +142,10 @@ class Graph {
   std::uint32_t open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]);
   void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
 
+  // Lets the players of a node change places, as it is stored: it stands for the same position seen the other way round.
+  // No edge may lead to it.
+  void exchange_players(Node& node) const;
+
   void clear();
   // Keeps what can be reached from `root`, which leaves the table and becomes the root; returns its new id.
   NodeId compact(NodeId root);

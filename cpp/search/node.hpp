@@ -115,6 +115,7 @@ constexpr Action word_action(std::uint32_t word) { return static_cast<Action>(0x
 
 constexpr std::uint32_t kPending = 1u << 31;  // mark on a child link: the child has no value yet
 static_assert(Arena::kEnd <= kPending);
+constexpr std::uint32_t kExchanged = 1;  // another: the child has the players the other way round; offsets are even
 
 // Room for `opened` edges: sizes grow by about a half, so that blocks of few sizes are reused often.
 constexpr std::uint32_t edge_capacity(std::uint32_t opened) {
@@ -155,6 +156,12 @@ inline std::pair<std::uint32_t, std::uint32_t> outcome_pair(const Node& node, co
   return node.chooser() == 0 ? std::pair{edge, 0u} : std::pair{0u, edge};
 }
 
+inline NodeId child_of(const Edges& edges, std::uint32_t edge) { return edges.child[edge] & ~(kPending | kExchanged); }
+// Where the child of an edge keeps what belongs to this player of the node.
+inline int player_below(const Edges& edges, std::uint32_t edge, int player) {
+  return player ^ static_cast<int>(edges.child[edge] & kExchanged);
+}
+
 // Values are read by parents while children are updated by other threads; single words, no order needed.
 inline float load(const float& x) {
   float value;
@@ -173,7 +180,7 @@ inline void store(Status& x, Status status) { __atomic_store(&x, &status, __ATOM
 inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
   for (int p = 0; p < 2; ++p) {
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;
-    edges.q[p][edge] = static_cast<float>(reward + discount * static_cast<double>(load(child.value[p])));
+    edges.q[p][edge] = static_cast<float>(reward + discount * static_cast<double>(load(child.value[player_below(edges, edge, p)])));
   }
 }
 

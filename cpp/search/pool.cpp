@@ -4,8 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <stdexcept>
-#include <tuple>
+#include <numeric>
 
 namespace ramify {
 
@@ -26,7 +25,6 @@ Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places
 
 void Pool::new_game(Slot& slot) {
   slot.search.reset();
-  slot.asked = false;
   while (!stopped_) {
     const std::int64_t begun = next_.fetch_add(1), before = std::ssize(unfinished_);
     if (begun >= games_) return;
@@ -74,32 +72,19 @@ double Pool::temperature_at(std::uint32_t move) const {
 }
 
 Joint Pool::choose(Slot& slot, const Report& found) const {
+  constexpr double kGreedy = 1e-3;
   const double temperature = temperature_at(slot.record.moves());
-  const std::size_t n1 = found.actions[1].size();
   Joint joint;
   for (int p = 0; p < 2; ++p) {
     if (!acts(found.acting, p)) continue;
-    const std::size_t n = found.actions[p].size();
-    std::vector<double> weights(n, 0.0);
-    for (std::size_t e = 0; e < found.edge_visits.size(); ++e)
-      weights[p == 0 ? e / n1 : e % n1] += static_cast<double>(found.edge_visits[e]);
-    double most = *std::max_element(weights.begin(), weights.end());
-    if (most == 0.0) {  // a search of one simulation knows nothing but priors
-      weights.assign(found.priors[p].begin(), found.priors[p].end());
-      most = *std::max_element(weights.begin(), weights.end());
-    }
+    std::vector<double> weights = policy_weights(found, p, play_.acting);
     std::size_t chosen = 0;
-    if (temperature < 1e-3 && found.winner[p] >= 0) {
-      chosen = static_cast<std::size_t>(found.winner[p]);
-    } else if (temperature < 1e-3) {
-      const auto rank = [&](std::size_t i) { return std::tuple(weights[i], found.q[p][i], found.priors[p][i]); };
-      for (std::size_t i = 1; i < n; ++i)
-        if (rank(i) > rank(chosen)) chosen = i;
+    if (temperature < kGreedy) {
+      chosen = greedy_outcome(found, p, weights, play_.acting);
     } else {
-      double sum = 0.0;
-      for (double& weight : weights) sum += weight = weight > 0.0 ? std::pow(weight / most, 1.0 / temperature) : 0.0;
-      double left = slot.rng.uniform() * sum;
-      for (chosen = 0; chosen + 1 < n && (left -= weights[chosen]) >= 0.0;) ++chosen;
+      temper(weights, temperature);
+      double left = slot.rng.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
+      while (chosen + 1 < weights.size() && (left -= weights[chosen]) >= 0.0) ++chosen;
       while (weights[chosen] == 0.0) --chosen;  // rounding at the very end
     }
     joint.of[static_cast<std::size_t>(p)] = found.actions[p][chosen];
@@ -133,13 +118,6 @@ void Pool::end_game(Slot& slot, std::uint16_t flags) {
   slot.search.reset();
 }
 
-void Pool::answer(int place, Joint joint) {
-  Slot& slot = slots_[static_cast<std::size_t>(place)];
-  if (!slot.asked) throw std::logic_error("this game does not await an action");
-  slot.asked = false;
-  act(slot, joint, slot.search->report({}));
-}
-
 // Plays what was chosen after a search, or resigns, and goes on: with the next search, or in another game.
 void Pool::act(Slot& slot, Joint joint, const Report& found) {
   const SearchStats stats = slot.search->stats();
@@ -157,11 +135,10 @@ void Pool::act(Slot& slot, Joint joint, const Report& found) {
   begin_search(slot);
 }
 
-// Plays on until leaves await their evaluation, a question its answer, or nobody plays here any more; returns the
-// number of rows.
+// Plays on until leaves await their evaluation, or nobody plays here any more; returns the number of rows.
 int Pool::advance(Slot& slot) {
   const bool native = play_.rollouts >= 0;
-  while (slot.search && !slot.asked) {
+  while (slot.search) {
     const std::int64_t left = slot.search->left(slot.wanted, std::numeric_limits<std::int64_t>::max());
     if (left > 0 && !native) {
       if (!slot.search->collect(0, play_.leaves, left)) continue;
@@ -175,12 +152,8 @@ int Pool::advance(Slot& slot) {
           slot.search->run_native({play_.rollouts, seed_, play_.greedy}, left, kSlice / static_cast<double>(slots_.size()));
       if (made < left && !slot.search->proven()) return 0;
     }
-    if (play_.ask) {
-      slot.asked = true;
-    } else {
-      const Report found = slot.search->report({});
-      act(slot, choose(slot, found), found);
-    }
+    const Report found = slot.search->report({});
+    act(slot, choose(slot, found), found);
     if (native) return 0;  // one move at a time: a gather must end
   }
   return 0;
@@ -228,15 +201,6 @@ std::vector<std::string> Pool::take_finished() {
 
 bool Pool::idle() const {
   return std::none_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return static_cast<bool>(slot.search); });
-}
-
-std::vector<Pool::Question> Pool::questions() const {
-  std::vector<Question> list;
-  for (std::size_t i = 0; i < slots_.size(); ++i)
-    if (slots_[i].search && slots_[i].asked)
-      list.push_back({static_cast<int>(i), slots_[i].record.game(), slots_[i].record.moves(),
-                      temperature_at(slots_[i].record.moves())});
-  return list;
 }
 
 Pool::Counts Pool::counts() const {

@@ -13,6 +13,7 @@
 #include "base/rng.hpp"
 #include "search/any_search.hpp"
 #include "search/group.hpp"
+#include "search/policies.hpp"
 #include "search/record.hpp"
 
 namespace ramify {
@@ -32,7 +33,7 @@ struct PlaySettings {
   bool reuse = false;                   // keep what is known of the position from the move before
   int leaves = 1;                       // of one search, evaluated together
   int max_moves = 0;                    // 0: until the end
-  bool ask = false;                     // who calls the pool chooses the actions
+  PolicySettings acting;                // what actions are sampled from
   int rollouts = -1;                    // evaluated in the core, by so many games played on; -1: from outside
   bool greedy = false;                  // these games are played by the greedy player, otherwise at random
 };
@@ -49,8 +50,7 @@ class Pool {
 
   int places() const { return static_cast<int>(slots_.size()); }
   int shares() const { return static_cast<int>(parts_.size()); }
-  // Plays on in one share until every game of it awaits an evaluation (or an answer to `ask`), and writes the rows;
-  // returns how many.
+  // Plays on in one share until every game of it awaits an evaluation, and writes the rows; returns how many.
   int gather(int share, const BatchView& view);
   void absorb(int share, const EvaluationView& evaluation);
   void cancel();  // takes back what awaits evaluation
@@ -59,16 +59,6 @@ class Pool {
   std::vector<std::string> take_finished();
   bool idle() const;  // nobody plays any more
   void stop() { stopped_ = true; }  // start no more games
-
-  struct Question {
-    int place;
-    std::uint64_t game;
-    std::uint32_t move;
-    double temperature;
-  };
-  std::vector<Question> questions() const;
-  const AnySearch& search(int place) const { return *slots_[static_cast<std::size_t>(place)].search; }
-  void answer(int place, Joint joint);
 
   struct Counts {
     std::int64_t games = 0, moves = 0, evaluations = 0, simulations = 0, draws = 0, resigned = 0, active = 0;
@@ -84,7 +74,7 @@ class Pool {
     GameRecord record;
     Rng rng{0};
     std::int64_t wanted = 0;
-    bool full = true, asked = false, may_resign = true;
+    bool full = true, may_resign = true;
     int bad[2] = {0, 0};  // moves in a row below the threshold
     Rewards returns{0.0f, 0.0f};
     std::vector<std::string> finished;

@@ -222,4 +222,22 @@ Report make_report(const Graph& graph, const Settings& s, const Node& node, cons
   return report;
 }
 
+void exchange_players(Report& r) {
+  const std::size_t n0 = r.actions[0].size(), n1 = r.actions[1].size();
+  const auto transpose = [n0, n1]<class T>(std::vector<T>& table) {
+    if (table.empty()) return;
+    std::vector<T> turned(table.size());
+    for (std::size_t e = 0; e < table.size(); ++e) turned[e % n1 * n0 + e / n1] = table[e];
+    table = std::move(turned);
+  };
+  r.acting = exchanged(r.acting);
+  for (auto* numbers : {r.value, r.evaluation, r.low, r.high, r.least, r.most}) std::swap(numbers[0], numbers[1]);
+  std::swap(r.actions[0], r.actions[1]);
+  for (auto* numbers : {r.priors, r.scores, r.q, r.payoffs, r.lows, r.highs, r.average}) std::swap(numbers[0], numbers[1]);
+  for (auto* tables : {r.payoffs, r.lows, r.highs})
+    for (int p = 0; p < 2; ++p) transpose(tables[p]);
+  transpose(r.edge_visits);
+  transpose(r.plies);
+}
+
 }  // namespace ramify

@@ -41,4 +41,7 @@ std::vector<double> dirichlet(Rng& rng, const std::vector<double>& alphas);
 Report make_report(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges,
                    const std::int32_t* to_actual);
 
+// The report on the same node with the players the other way round.
+void exchange_players(Report& report);
+
 }  // namespace ramify

@@ -275,7 +275,7 @@ class Search final : public AnySearch {
   Turn take_turn(Worker& worker, Node& node);
   void hand_out(Worker& worker, std::int64_t wanted);
   void take_back(Worker& worker);
-  NodeId link(Worker& worker, Node& node, std::uint32_t edge, const Rewards& rewards);
+  NodeId link(Worker& worker, Node& node, std::uint32_t edge, Rewards rewards);
   Arrival enter(Worker& worker, NodeId child, std::uint32_t edge_visits, bool& stop);
   Joint joint_of(const Node& node, const Edges& edges, std::uint32_t edge, int symmetry) const;
   Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const {

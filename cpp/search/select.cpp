@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <tuple>
 
 #include "base/lanes.hpp"
 
@@ -234,13 +235,42 @@ Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const
   return pick;
 }
 
+// Whether so many visits are fewer than forced playouts ask for.
+bool too_few(const Settings& s, double visits, double prior, double total) {
+  if (s.forced_form == ForcedForm::kSqrt) return visits * visits < s.forced_playouts * prior * total;
+  return visits < s.forced_playouts * prior * std::sqrt(total);
+}
+
 // The outcome that is owed a visit, the one with the highest prior if there are several; kUntried: none.
 std::uint32_t owed(const Settings& s, const Node& node, const Tally* seen, const std::uint32_t* words, int player) {
   std::uint32_t found = kUntried;
   for (std::uint32_t i = 0; i < node.outcomes[player]; ++i) {
-    const double visits = seen[i].visits, prior = static_cast<double>(decode_prior(words[i]));
-    if (!seen[i].visits || visits * visits >= s.forced_playouts * prior * (node.visits - 1.0)) continue;
+    if (!seen[i].visits || !too_few(s, seen[i].visits, static_cast<double>(decode_prior(words[i])), node.visits - 1.0)) continue;
     if (found == kUntried || words[i] > words[found]) found = i;
+  }
+  return found;
+}
+
+// The pair of tried outcomes that is owed a visit: the one with the highest product of priors, then with the larger
+// words. A pair that was never tried is owed its first visit once the minimum exceeds 1. kUntried: none.
+std::uint32_t owed_pair(const Graph& graph, const Settings& s, const Node& node, const Tallies& seen) {
+  const std::uint32_t* words[2] = {graph.words(node, 0), graph.words(node, 1)};
+  const double total = node.visits - 1.0;
+  std::vector<std::uint32_t> visits(std::size_t{node.outcomes[0]} * node.outcomes[1]);
+  const Edges edges = node.opened ? graph.edges(node) : Edges{};
+  for (std::uint32_t e = 0; e < node.opened; ++e)
+    visits[std::size_t{edges.pair[e] >> 16} * node.outcomes[1] + (edges.pair[e] & 0xffffu)] = edges.visits[e];
+  std::uint32_t found = kUntried;
+  std::tuple<double, std::uint32_t, std::uint32_t> best;
+  for (std::uint32_t i = 0; i < node.outcomes[0]; ++i) {
+    if (!seen.of(0)[i].visits) continue;
+    for (std::uint32_t j = 0; j < node.outcomes[1]; ++j) {
+      if (!seen.of(1)[j].visits) continue;
+      const double prior = static_cast<double>(decode_prior(words[0][i])) * static_cast<double>(decode_prior(words[1][j]));
+      if (!too_few(s, std::max(1u, visits[std::size_t{i} * node.outcomes[1] + j]), prior, total)) continue;
+      const std::tuple rank(prior, words[0][i], words[1][j]);
+      if (found == kUntried || rank > best) found = make_pair_word(i, j), best = rank;
+    }
   }
   return found;
 }
@@ -267,12 +297,17 @@ Pick force(const Graph& graph, const Settings& s, const Node& node, Pick pick) {
     if (place != kUntried) pick.edge = place;  // it was tried, so its place is its edge
     return pick;
   }
-  std::uint32_t chosen[2] = {pick.pair >> 16, pick.pair & 0xffffu};
-  for (int p = 0; p < 2; ++p) {
-    const std::uint32_t place = owed(s, node, seen.of(p), graph.words(node, p), p);
-    if (place != kUntried) chosen[p] = place;
+  if (s.forced_by == ForcedBy::kPair) {
+    const std::uint32_t pair = owed_pair(graph, s, node, seen);
+    if (pair != kUntried) pick.pair = pair;
+  } else {
+    std::uint32_t chosen[2] = {pick.pair >> 16, pick.pair & 0xffffu};
+    for (int p = 0; p < 2; ++p) {
+      const std::uint32_t place = owed(s, node, seen.of(p), graph.words(node, p), p);
+      if (place != kUntried) chosen[p] = place;
+    }
+    pick.pair = make_pair_word(chosen[0], chosen[1]);
   }
-  pick.pair = make_pair_word(chosen[0], chosen[1]);
   pick.edge = find_pair(graph, node, pick.pair);
   return pick;
 }
@@ -320,11 +355,11 @@ void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {
   if (!node.opened) return;
   const Edges edges = graph.edges(node);
   for (std::uint32_t e = 0; e < node.opened; ++e) {
-    const NodeId id = edges.child[e] & ~kPending;
+    const NodeId id = child_of(edges, e);
     if (!id) continue;
     const Node& child = graph.node(id);
     if (load(child.status) < Status::kReady) continue;
-    edges.child[e] = id;
+    edges.child[e] &= ~kPending;
     take_value(edges, e, child, s.discount);
   }
 }

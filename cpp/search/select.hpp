@@ -45,8 +45,8 @@ inline std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32
   return node.opened ? find_pair(node, graph.edges(node), pair) : kUntried;
 }
 
-// Root only: an outcome that has been tried, but less than sqrt(forced_playouts * prior * visits) times, is chosen in
-// place of what selection chose.
+// Root only: an outcome that has been tried, but fewer times than forced playouts ask for, is chosen in place of what
+// selection chose; with ForcedBy::kPair, a pair of tried outcomes.
 Pick force(const Graph& graph, const Settings& settings, const Node& node, Pick pick);
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
@@ -54,7 +54,7 @@ Pick select(const Graph& graph, const Settings& settings, const Node& node, cons
 // Whether a full graph can be searched on along this edge: it has a child, and if there is no memory, one that does not
 // need any more.
 inline bool leads_on(const Graph& graph, const Edges& edges, std::uint32_t edge) {
-  const NodeId child = edges.child[edge] & ~kPending;
+  const NodeId child = child_of(edges, edge);
   return child && (!graph.out_of_memory() || load(graph.node(child).status) != Status::kNew);
 }
 

@@ -10,6 +10,8 @@ enum class FirstPlay : std::uint8_t { kZero, kParent, kReduction };
 enum class OpponentWeights : std::uint8_t { kConditional, kPrior, kVisits, kBlended };
 enum class Selection : std::uint8_t { kPuct, kGumbel, kRegret, kExp3 };
 enum class Noise : std::uint8_t { kDirichlet, kShaped };
+enum class ForcedForm : std::uint8_t { kSqrt, kLinear };
+enum class ForcedBy : std::uint8_t { kPlayer, kPair };
 enum class Normalize : std::uint8_t { kNone, kMinMax, kRemaining };
 
 struct Settings {
@@ -30,7 +32,9 @@ struct Settings {
   Noise noise = Noise::kDirichlet;
   double noise_alpha = 0.3;
   double noise_fraction = 0.0;
-  double forced_playouts = 0.0;  // KataGo's k: a root outcome is owed sqrt(k * prior * visits) visits once tried
+  double forced_playouts = 0.0;  // k of forced playouts; 0: none
+  ForcedForm forced_form = ForcedForm::kSqrt;  // owed are sqrt(k * prior * visits), or k * prior * sqrt(visits)
+  ForcedBy forced_by = ForcedBy::kPlayer;      // where both choose: to each player's outcomes, or to their pairs
   int gumbel_considered = 16;
   double gumbel_scale = 1.0;  // 0: no Gumbel noise, for play without chance
   double gumbel_visit = 50.0;

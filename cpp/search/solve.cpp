@@ -192,7 +192,7 @@ void begin_proof(Proof& proof, const Stakes& stakes, double discount) {
 
 EdgeProof edge_proof(const Graph& graph, const Settings& s, const Node& node, const Edges& edges, std::uint32_t edge) {
   EdgeProof bounds;
-  const NodeId id = edges.child[edge] & ~kPending;
+  const NodeId id = child_of(edges, edge);
   if (!id) {
     const Proof& proof = graph.proof(node);
     for (int p = 0; p < 2; ++p) bounds.low[p] = proof.least[p], bounds.high[p] = proof.most[p];
@@ -201,8 +201,9 @@ EdgeProof edge_proof(const Graph& graph, const Settings& s, const Node& node, co
   const Proof& child = graph.proof(graph.node(id));
   for (int p = 0; p < 2; ++p) {
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;
-    bounds.low[p] = static_cast<float>(reward + s.discount * static_cast<double>(load(child.low[p])));
-    bounds.high[p] = static_cast<float>(reward + s.discount * static_cast<double>(load(child.high[p])));
+    const int below = player_below(edges, edge, p);
+    bounds.low[p] = static_cast<float>(reward + s.discount * static_cast<double>(load(child.low[below])));
+    bounds.high[p] = static_cast<float>(reward + s.discount * static_cast<double>(load(child.high[below])));
   }
   bounds.proven = is_proven(child) && load(graph.node(id).status) >= Status::kReady;
   bounds.plies = 1 + __atomic_load_n(&child.plies, __ATOMIC_RELAXED);

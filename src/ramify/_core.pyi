@@ -429,17 +429,15 @@ class Pool:
     def stop(self) -> None:
         """Start no more games."""
 
-    def questions(self) -> list[tuple[int, int, int, float]]:
-        """Places that await an action, with game, move and temperature."""
-
-    def report(self, place: int) -> dict[str, Any]: ...
-
-    def answer(self, place: int, first: int, second: int) -> None: ...
-
     @property
     def counts(self) -> dict[str, int]: ...
 
 def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, model: dict[str, Any] | None = None, cache: EvaluationCache | None = None) -> Pool: ...
+
+def outcome_policy(report: dict[str, Any], settings: dict[str, Any], acting: dict[str, Any], player: int, temperature: float) -> NDArray[numpy.float64]:
+    """
+    Probabilities of a player's outcomes as self-play computes them; use SearchResult.policy() instead.
+    """
 
 matrix_tie: float = 1e-11
 

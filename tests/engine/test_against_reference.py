@@ -64,6 +64,18 @@ def test_engine_equals_transcription_on_many_positions(name: str, seed: int) -> 
     compare(walk(name, seed), HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS), settings_for(name, seed))
 
 
+FORCED = [(form, by, k) for form in ("sqrt", "linear") for by in ("player", "pair") for k in (2.0, 12.0)]
+
+
+@pytest.mark.parametrize(("form", "by", "k"), FORCED)
+@pytest.mark.parametrize("name", ["pyrat", "goofspiel", "hex"])
+def test_forced_playouts_equal_the_transcription(name: str, form: str, by: str, k: float) -> None:
+    for seed in range(2):
+        settings = settings_for(name, seed + int(k))
+        forced = {"forced_playouts": k, "forced_form": form, "forced_by": by}
+        compare(walk(name, seed), HashEvaluator(seed, zero_sum=name == "hex"), {**settings, **forced})
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_canonical_keys_equal_the_transcription_of_hex(seed: int) -> None:
     compare(walk("hex", seed), HashEvaluator(seed), {"graph": True, "canonical": True, "c_puct": 1.4}, hex_search)

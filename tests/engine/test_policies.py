@@ -180,6 +180,54 @@ def test_pruned_visits_of_a_pair_by_hand() -> None:
     assert policies.outcome_weights(root, 1, "pruned").tolist() == [19.5, 3.25, 1.5]
 
 
+@pytest.mark.parametrize("form", ["sqrt", "linear"])
+def test_pruned_visits_of_forced_pairs_by_hand(form: Any) -> None:
+    # N = 64, u = 8, priors 1/2, 1/4, 1/4 for both. As above: D0 = [0, 13, 10], D1 = [0, 18, 5].
+    # sqrt, k = 1: minima sqrt(P0 * P1 * 64) = [[4, r, r], [r, 2, 2], [r, 2, 2]] with r = sqrt(8).
+    # linear, k = 4: minima 4 * P0 * P1 * 8 = [[8, 4, 4], [4, 2, 2], [4, 2, 2]].
+    # Row 1 has D0 = 13, shared as its forced visits; column 1 has D1 = 18. Of the two parts the larger is taken.
+    k, r = (1.0, np.sqrt(8)) if form == "sqrt" else (4.0, 4.0)
+    visits = [[15, 12, 4], [10, 8, 2], [6, 5, 2]]
+    priors, q = [0.5, 0.25, 0.25], [0.375, 0.25, 0.0]
+    config = EDGES.replace(forced_playouts=k, forced_form=form, forced_by="pair")
+    root = root_of(visits, (priors, priors), (q, q), config)
+    total = r + 4
+    taken = np.array(
+        [
+            [0, 18 * r / total, 5 * r / total],
+            [13 * r / total, max(13, 18) * 2 / total, max(13, 5) * 2 / total],
+            [10 * r / total, max(10, 18) * 2 / total, max(10, 5) * 2 / total],
+        ]
+    )
+    np.testing.assert_allclose(policies.pruned_visits(root), np.maximum(0, np.array(visits) - taken), rtol=1e-6)
+
+
+@pytest.mark.parametrize("by", ["player", "pair"])
+@pytest.mark.parametrize("form", ["sqrt", "linear"])
+def test_forced_visits_of_either_player_are_pruned(form: Any, by: Any) -> None:
+    """Where each player has one good outcome, pruning gives it back much of the share that force has taken away.
+
+    Both are alike here, so that players forced one by one are forced at once, into pairs that the formula expects less.
+    """
+    good = np.array([0.5, -0.5, -0.6, -0.7])
+    state = matrix(np.stack([good[:, None] + 0 * good, 0 * good[:, None] + good]).tolist())
+    settings = {"simulations": 600, "forced_form": form, "forced_by": by}
+    forced = rf.search(state, forced_playouts=3.0 if form == "sqrt" else 6.0, **settings)
+    plain = rf.search(state, **settings)
+    assert forced.visits[0, 0] < plain.visits[0, 0]
+    for player in (0, 1):
+        lost = plain.policy(player)[0] - forced.policy(player)[0]
+        returned = forced.policy(player, "pruned")[0] - forced.policy(player)[0]
+        assert lost > 0.01
+        assert (0.8 if by == "pair" else 0.4) * lost < returned < 1.05 * lost
+
+
+def test_pruning_leaves_a_single_outcome_alone() -> None:
+    one = rf.make("matrix", payoffs=[[3.0]]).initial_state()
+    result = rf.search(one, simulations=20, normalize="minmax")
+    assert policies.pruned_visits(result._root()).tolist() == [[19]]
+
+
 def test_if_everything_would_go_everything_stays() -> None:
     # The best of player 0 was met only by what is due nothing for player 1, and the other way round.
     priors = [0.5, 0.5]
@@ -226,6 +274,67 @@ def test_nash_of_one_player_is_its_best_outcome() -> None:
     result = rf.search(matrix([[[0.1], [0.7], [0.3]], [[0.0], [0.0], [0.0]]]), simulations=400)
     assert (result.visits >= 5).all()
     assert result.policy(0, "nash").tolist() == [0, 1, 0]
+
+
+def test_nash_by_its_settings() -> None:
+    # Player 1 may play anything between (1, 0, 0) and (0, 1/2, 1/2): see docs/methods/equilibria.md.
+    payoffs = np.array([[0, 1, -1], [0, -1, 1]], np.float32)
+    result = rf.search(matrix(payoffs.tolist()), simulations=4000, selection="regret")
+    assert (result.visits > 0).all()
+    for choose, wanted in (("centroid", [0.5, 0.25, 0.25]), ("entropy", [1 / 3, 1 / 3, 1 / 3])):
+        np.testing.assert_allclose(result.policy(1, "nash", nash=rf.NashConfig(choose=choose)), wanted, atol=1e-4)
+    extreme = result.policy(1, "nash", nash=rf.NashConfig(choose="any"))
+    assert extreme[0] in (0, 1)
+    actions = {result.action(method="nash", rng=seed, nash=rf.NashConfig(choose="any"))[1] for seed in range(30)}
+    assert actions == set(np.flatnonzero(extreme))
+
+
+def test_nash_leaves_out_outcomes_by_visits_or_by_pruned_visits() -> None:
+    # Outcome 2 of player 0 has the best payoffs and 6 visits, none of which selection would have made.
+    visits = [[30, 24], [2, 2], [3, 3]]
+    own = np.array([[0.2, 0.2], [0.1, 0.1], [0.9, 0.9]], np.float32)
+    priors, q = ([0.9, 0.05, 0.05], [0.5, 0.5]), ([0.2, 0.1, -0.9], [0, 0])
+    root = root_of(visits, priors, q, payoffs=np.stack([own, -own]))
+    assert policies.marginal(policies.pruned_visits(root), 0)[2] < 5
+    # No outcome of player 1 has 50 visits: then all are kept.
+    cases = [((5, False), 2), ((7, False), 0), ((5, True), 0), ((0, True), 2), ((50, True), 2)]
+    for (least, pruned), best in cases:
+        strategy = policies.nash(root, 0, rf.NashConfig(min_visits=least, pruned=pruned))
+        assert strategy.tolist() == np.eye(3)[best].tolist(), (least, pruned)
+    # Where too few pruned visits are left, all visits count.
+    even, payoffs = ([0.5, 0.5], [0.5, 0.5]), np.eye(2)[None].repeat(2, 0)
+    few = root_of([[30, 30], [30, 30]], even, ([1, -1], [1, -1]), payoffs=payoffs)
+    left = policies.pruned_visits(few)
+    least = float(min(policies.marginal(left, 0).max(), policies.marginal(left, 1).max())) + 1
+    by_visits = policies.equilibrium(few, rf.NashConfig(min_visits=least))
+    by_pruned = policies.equilibrium(few, rf.NashConfig(min_visits=least, pruned=True))
+    assert by_visits is not None
+    assert by_pruned is not None
+    assert by_pruned.enough_visits
+    assert by_pruned.x.tolist() == by_visits.x.tolist()
+
+
+def test_what_there_is_to_learn_from() -> None:
+    even = ([0.5, 0.5], [0.5, 0.5])
+    differing = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.float32)
+    one_cares = np.array([[[1, 1], [1, 1]], [[0, 1], [1, 0]]], np.float32)
+    same = np.full((2, 2, 2), 0.7, np.float32) + np.float32(1e-7) * differing
+    ten = [[10, 10], [10, 10]]
+    for payoffs, visits, by_nash, by_visits in (
+        (differing, ten, True, True),
+        (one_cares, ten, True, True),
+        (same, ten, False, False),
+        (differing, [[1, 1], [1, 1]], False, True),
+        (np.where([[True, False], [False, True]], differing, np.nan), [[9, 0], [0, 9]], False, False),
+        (np.full((2, 2, 2), np.nan, np.float32), [[0, 0], [0, 0]], False, False),
+    ):
+        root = root_of(visits, even, even, payoffs=payoffs.astype(np.float32))
+        assert policies.is_informative(root) == by_nash
+        assert policies.is_informative(root, "visits") == by_visits
+    result = rf.search(matrix(PENNIES), simulations=200, selection="regret")
+    assert result.is_informative()
+    assert not result.is_informative(nash=rf.NashConfig(min_visits=1000))
+    assert not rf.search(matrix([[0.5, 0.5], [0.5, 0.5]]), simulations=100).is_informative("visits")
 
 
 def test_a_single_simulation_knows_its_priors() -> None:

@@ -82,6 +82,48 @@ def test_at_the_end_every_tried_outcome_has_what_it_is_owed(name: str) -> None:
     assert lacking > 0  # without force some would not
 
 
+def minimum(result: rf.SearchResult, prior: Any, k: float) -> Floats:
+    """What forced playouts grant to outcomes or pairs with these priors."""
+    assert result.config is not None
+    total = result.visits.sum()
+    return np.asarray(np.sqrt(k * prior * total) if result.config.forced_form == "sqrt" else k * prior * np.sqrt(total))
+
+
+@pytest.mark.parametrize("form", ["sqrt", "linear"])
+@pytest.mark.parametrize("name", ["goofspiel", "pyrat zero-sum"])
+def test_pairs_of_tried_outcomes_are_filled_by_force(name: str, form: str) -> None:
+    """Forced by pair, every pair of tried outcomes has its minimum; forced by player, some lack it."""
+    without = 0
+    for seed in range(4):
+        k = 3.0 if form == "sqrt" else 12.0
+        settings = {"simulations": 500, "forced_playouts": k, "forced_form": form, "seed": seed}
+        for by in ("pair", "player"):
+            result = rf.search(walk(name, seed), HashEvaluator(seed), forced_by=by, **settings)
+            tried = np.outer(result.visits.sum(axis=1) > 0, result.visits.sum(axis=0) > 0)
+            due = minimum(result, np.outer(*result.priors), k)
+            lacking = tried & (result.visits < np.floor(due))
+            if by == "pair":
+                assert not lacking.any()
+            else:
+                without += int(lacking.sum())
+    assert without > 0
+
+
+def test_by_pair_is_by_player_where_one_player_chooses() -> None:
+    for name in ("tictactoe", "hex"):
+        settings = {"simulations": 200, "forced_playouts": 4.0, "noise_fraction": 0.25}
+        pair, player = (
+            rf.search(walk(name, 1), HashEvaluator(1), forced_by=by, **settings) for by in ("pair", "player")
+        )
+        np.testing.assert_array_equal(pair.visits, player.visits)
+
+
+@pytest.mark.parametrize("selection", ["gumbel", "regret", "exp3"])
+def test_pairs_are_forced_with_puct_alone(selection: Any) -> None:
+    with pytest.raises(ValueError, match=r"forced_by='pair' needs selection='puct'"):
+        rf.SearchConfig(forced_by="pair", selection=selection)
+
+
 def test_only_the_root_is_forced() -> None:
     """Visits below the root are those that selection alone makes, in a tree that was forced and in one that was not."""
     state = tictactoe()

@@ -88,3 +88,9 @@ def test_the_table_of_the_tool(tmp_path: Any) -> None:
     few, many = (np.mean([row["value"] for row in found[name, n]]) for n in (50, 2000))
     assert many < few
     assert name in pyrat_oracle.table(found, [50, 2000])
+
+
+def test_the_table_of_forced_playouts_has_every_variant() -> None:
+    text = pyrat_oracle.forced_table(2, 0, [60])
+    assert all(f"| 60 | {name} |" in text for name in pyrat_oracle.FORCED)
+    assert len(text.splitlines()) == 2 + len(pyrat_oracle.FORCED)

@@ -28,6 +28,9 @@ class Config:
     short_circuit: bool = False
     opponent_weights: str = "conditional"  # or "prior", "visits", "blended"
     normalize: str = "none"  # or "minmax"
+    forced_playouts: float = 0.0
+    forced_form: str = "sqrt"  # or "linear"
+    forced_by: str = "player"  # or "pair"
     priors_from_logits: Callable[[NDArray[np.float32]], NDArray[np.float32]] = softmax
 
     def __post_init__(self) -> None:
@@ -36,6 +39,8 @@ class Config:
             "fpu": ("zero", "parent", "reduction"),
             "opponent_weights": ("conditional", "prior", "visits", "blended"),
             "normalize": ("none", "minmax"),
+            "forced_form": ("sqrt", "linear"),
+            "forced_by": ("player", "pair"),
         }
         for name, known in options.items():
             if getattr(self, name) not in known:

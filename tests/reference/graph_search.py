@@ -18,6 +18,11 @@ Settings beyond these formulas, exactly:
   edge at the moment it is backed up (the root's own value is not among them). In scores, Q̂_i becomes
   (Q̂_i - min) / (max - min) once max > min. So does a parent or reduction urgency; the urgency "zero" is 0 in
   normalised units.
+- ``forced_playouts`` = k, at the root only: an outcome with M_i > 0 but M_i < m_i is chosen in place of the selected
+  one, with N = Σ M and m_i = √(k · P_i · N) (``forced_form="sqrt"``) or k · P_i · √N ("linear"); of several the one
+  with the highest prior, then the lowest index. Where both choose, ``forced_by="pair"`` gives the minimum to pairs of
+  outcomes with M_i, M_j > 0 instead: m_ij with P_i · P_j, and max(1, N_ij) < m_ij; of several the one with the highest
+  product, then the higher P_i, the lower i, the higher P_j, the lower j.
 
 Child values are read when they are needed, never copied: a child improved through another parent counts at
 once, while the parent's own Q waits until the parent is next on a path.
@@ -82,7 +87,7 @@ class Search:
         if not node.is_evaluated:
             self.evaluate_node(node, state)
             return
-        o1, o2 = self.select_outcome(node, 0), self.select_outcome(node, 1)
+        o1, o2 = self.forced(node, (self.select_outcome(node, 0), self.select_outcome(node, 1)))
         rewards = state.apply(*(node.outcomes[player][(o1, o2)[player]] for player in node.acting))
         if (o1, o2) not in node.edge_children:
             self.expand_edge(node, state, rewards, o1, o2)
@@ -150,6 +155,38 @@ class Search:
                 q = normalized(q, self.low[player], self.high[player])
             scores.append(score(q, u, node.prior[player][i], marginal_visits[i]))
         return best(scores, node.prior[player])
+
+    def forced(self, node: Node, selected: tuple[int, int]) -> tuple[int, int]:
+        """What forced playouts make of the selected outcomes."""
+        if node is not self.root or not self.config.forced_playouts:
+            return selected
+        marginal = [node.edge_visits.sum(axis=1 - player) for player in (0, 1)]
+        if self.config.forced_by == "pair" and all(len(outcomes) > 1 for outcomes in node.outcomes):
+            owed = [
+                (self.rank(node, i, j), (i, j))
+                for i, j in np.ndindex(node.edge_visits.shape)
+                if marginal[0][i] and marginal[1][j]
+                if self.too_few(max(1, int(node.edge_visits[i, j])), self.rank(node, i, j)[0])
+            ]
+            return max(owed)[1] if owed else selected
+        chosen = list(selected)
+        for player in (0, 1):
+            prior = node.prior[player]
+            due = [i for i, n in enumerate(marginal[player]) if n and self.too_few(int(n), float(prior[i]))]
+            if due and player in node.acting:
+                chosen[player] = max(due, key=lambda i, prior=prior: (prior[i], -i))
+        return chosen[0], chosen[1]
+
+    def rank(self, node: Node, i: int, j: int) -> tuple[float, float, int, float, int]:
+        first, second = float(node.prior[0][i]), float(node.prior[1][j])
+        return first * second, first, -i, second, -j
+
+    def too_few(self, visits: int, prior: float) -> bool:
+        """Whether visits are fewer than the minimum, in the arithmetic of the engine."""
+        k, total = self.config.forced_playouts, int(self.root.edge_visits.sum())
+        if self.config.forced_form == "sqrt":
+            return float(visits) ** 2 < k * prior * total
+        return visits < k * prior * np.sqrt(total)
 
     def marginal_Q(self, node: Node, player: int) -> list[np.float32]:  # noqa: N802
         """Each outcome's value for its player, not normalised."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.engine.policies import outcome_weights
+from ramify.engine.policies import NashConfig, is_informative, outcome_weights
 from ramify.training import TargetConfig, make_samples
 from ramify.training.samples import replay, value_targets
 from tests.training.helpers import records
@@ -63,12 +63,47 @@ def test_rows_are_what_was_played(name):
 def test_policy_targets_are_those_of_policies(method):
     game = GAMES["pyrat"]
     games = records(game, SEARCH, games=3)
-    made = make_samples(game, games, SEARCH, TargetConfig(policy=method), 2, heads=())
+    targets = TargetConfig(policy=method, skip_uninformative=False)
+    made = make_samples(game, games, SEARCH, targets, 2, heads=())
     found = [move.found for record in sorted(games, key=lambda r: r.number) for move in record.moves if move.found]
     for row, one in enumerate(found):
         for player in (0, 1):
             weights = outcome_weights(one.root(SEARCH), player, method)
             assert np.allclose(made.policies[row, player, one.outcomes[player]], weights / weights.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize(("method", "skip"), [("nash", None), ("nash", False), ("visits", None), ("visits", True)])
+def test_positions_without_information_have_no_policy_target(method, skip):
+    """By default only where the target is nash; the rest of the row is as ever."""
+    game, search = GAMES["pyrat"], rf.SearchConfig(simulations=60)
+    games = records(game, search, games=4, evaluator=rf.evaluators.Uniform())
+    targets = TargetConfig(policy=method, skip_uninformative=skip, nash={"min_visits": 8})
+    made = make_samples(game, games, search, targets, 2, heads=())
+    every = make_samples(game, games, search, targets.replace(skip_uninformative=False), 2, heads=())
+    found = [move.found for record in sorted(games, key=lambda r: r.number) for move in record.moves if move.found]
+    skips = skip if skip is not None else method == "nash"
+    informative = [is_informative(one.root(search), method, targets.nash) or not skips for one in found]
+    assert any(informative)
+    assert all(informative) != skips
+    for row, kept in enumerate(informative):
+        assert np.array_equal(made.policies[row], every.policies[row] * kept)
+        assert made.surprise[row] == every.surprise[row] * kept
+        assert np.array_equal(made.legal[row], every.legal[row])
+        assert np.array_equal(made.values[row], every.values[row])
+
+
+def test_targets_have_settings_of_their_own_for_nash():
+    """The target solves what it is told to, whatever self-play acts by."""
+    game, search = GAMES["goofspiel"], rf.SearchConfig(simulations=40)
+    games = records(game, search, games=2, acting="nash", nash={"choose": "any", "min_visits": 0})
+    nash = NashConfig(choose="entropy", min_visits=2, pruned=True)
+    targets = TargetConfig(policy="nash", nash=nash, skip_uninformative=False)
+    made = make_samples(game, games, search, targets, 2, heads=())
+    found = [move.found for record in sorted(games, key=lambda r: r.number) for move in record.moves if move.found]
+    for row, one in enumerate(found):
+        for player in (0, 1):
+            weights = outcome_weights(one.root(search), player, "nash", nash)
+            assert np.allclose(made.policies[row, player, one.outcomes[player]], weights, atol=1e-6)
 
 
 def test_values_mix_returns_root_and_the_near_future():

@@ -112,7 +112,8 @@ PyRat::State PyRat::initial(std::uint64_t seed) const {
 PyRat::State PyRat::assemble(Maze maze, const std::vector<int>& cheese, std::array<Player, 2> players, int turn,
                              int max_turns) const {
   const int total = static_cast<int>(cheese.size()) + (players[0].score + players[1].score) / 2;
-  const std::shared_ptr<Setup> setup(new Setup{std::move(maze), max_turns, total, {}, {}, hash_text(name)});
+  const std::shared_ptr<Setup> setup(new Setup{std::move(maze), max_turns, total, {}, {}, hash_text(name), {}});
+  setup->images = images_of(setup->maze);
   for (const Key part : {setup->maze.key(), static_cast<Key>(max_turns), static_cast<Key>(reward_)})
     setup->key = combine(setup->key, part);
   setup->pieces.assign(cheese.begin(), cheese.end());

@@ -30,6 +30,14 @@ constexpr std::uint16_t kNoPiece = 0xffff;
 
 enum class Reward { kCheese, kDifference, kWin };
 
+// A symmetry that maps the maze onto itself.
+struct Image {
+  int symmetry;
+  bool moves;  // cells change; else the players alone
+  bool swaps;  // the players change places
+  std::vector<std::uint16_t> cell;  // the image of every cell
+};
+
 // What stays the same through one game.
 struct Setup {
   Maze maze;
@@ -38,6 +46,7 @@ struct Setup {
   std::vector<std::uint16_t> pieces;    // the cell of every piece that a state of this game can hold, ascending
   std::vector<std::uint16_t> piece_at;  // the piece of every cell, or kNoPiece
   Key key;                              // of maze, max_turns and rewards; the total follows from cheese and scores
+  std::vector<Image> images;            // symmetries of the maze, without the identity
   Paths paths{};                        // to the pieces
 };
 
@@ -98,9 +107,7 @@ class PyRat {
   }
 
   Key key(const State& s) const {
-    const auto& [a, b] = s.players;
-    const Key where = a.cell | Key{b.cell} << 16 | Key{a.mud} << 32 | Key{b.mud} << 40 | Key{s.turn} << 48;
-    return combine(combine(s.setup->key ^ s.cheese_key, where), a.score | Key{b.score} << 16);
+    return key_of(s, s.players, s.cheese_key);
   }
 
   // The steps on shortest ways to the nearest cheese, ascending; STAY where there is none, or no choice.
@@ -119,6 +126,9 @@ class PyRat {
   // The symmetries of the rectangle, first alone, then with the players changing places.
   std::vector<Symmetry> symmetries() const;
   State transform(const State& s, int k) const;
+  // The least key among the images under symmetries of the maze, the exchange of the players included.
+  std::pair<Key, int> canonical(const State& s) const;
+  static constexpr bool kCanonicalExchanges = true;
 
   std::string action_name(const State&, int, Action action) const;
   std::string text(const State& s) const;
@@ -136,6 +146,16 @@ class PyRat {
  private:
   static constexpr int kPlanes = 18;
   static constexpr Key kCheese = hash_text("pyrat cheese");
+
+  // The key of a state in the same maze at the same turn.
+  static Key key_of(const State& s, const std::array<pyrat::Player, 2>& players, Key cheese_key) {
+    const auto& [a, b] = players;
+    const Key where = a.cell | Key{b.cell} << 16 | Key{a.mud} << 32 | Key{b.mud} << 40 | Key{s.turn} << 48;
+    return combine(combine(s.setup->key ^ cheese_key, where), a.score | Key{b.score} << 16);
+  }
+  // The state under a symmetry of its maze; false if cheese would lie where this game has none.
+  static bool transform_within(State& s, const pyrat::Image& image);
+  static std::vector<pyrat::Image> images_of(const pyrat::Maze& maze);
 
   // The state with that cheese (ascending cells) left; all cheese ever is what is left and what the scores tell.
   State assemble(pyrat::Maze maze, const std::vector<int>& cheese, std::array<pyrat::Player, 2> players, int turn,

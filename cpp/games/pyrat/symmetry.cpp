@@ -78,7 +78,71 @@ std::vector<Symmetry> PyRat::symmetries() const {
   return list;
 }
 
+std::vector<Image> PyRat::images_of(const Maze& maze) {
+  const int width = maze.width(), height = maze.height(), turns = count_turns(width, height);
+  std::vector<Image> images;
+  for (int k = 1; k < 2 * turns; ++k) {
+    const Turn& turn = kTurns[static_cast<std::size_t>(k % turns)];
+    bool keeps = true;
+    for (int cell = 0; keeps && cell < maze.cells(); ++cell)
+      for (int direction : {kUp, kRight})
+        keeps = keeps && maze.at(cell, direction) == maze.at(turn.cell(cell, width, height), turn.direction(direction));
+    if (!keeps) continue;
+    Image image{k, k % turns != 0, k >= turns, {}};
+    for (int cell = 0; cell < maze.cells(); ++cell)
+      image.cell.push_back(static_cast<std::uint16_t>(turn.cell(cell, width, height)));
+    images.push_back(std::move(image));
+  }
+  return images;
+}
+
+namespace {
+
+std::array<Player, 2> image_players(const std::array<Player, 2>& players, const Image& image) {
+  std::array<Player, 2> moved = players;
+  for (Player& player : moved) player.cell = image.cell[player.cell];
+  if (image.swaps) std::swap(moved[0], moved[1]);
+  return moved;
+}
+
+}  // namespace
+
+std::pair<Key, int> PyRat::canonical(const State& s) const {
+  std::pair<Key, int> least{key(s), 0};
+  for (const Image& image : s.setup->images) {
+    Key cheese = s.cheese_key;
+    if (image.moves) {
+      cheese = 0;
+      for (std::size_t piece = 0; piece < s.setup->pieces.size(); ++piece)
+        if (s.has(static_cast<int>(piece))) cheese ^= zobrist(kCheese, static_cast<Key>(image.cell[s.setup->pieces[piece]]));
+    }
+    const Key other = key_of(s, image_players(s.players, image), cheese);
+    if (other < least.first) least = {other, image.symmetry};
+  }
+  return least;
+}
+
+bool PyRat::transform_within(State& s, const Image& image) {
+  State moved = s;
+  moved.players = image_players(s.players, image);
+  if (image.moves) {
+    moved.cheese = {};
+    moved.cheese_key = 0;
+    for (std::size_t piece = 0; piece < s.setup->pieces.size(); ++piece) {
+      if (!s.has(static_cast<int>(piece))) continue;
+      const std::uint16_t cell = image.cell[s.setup->pieces[piece]], place = s.setup->piece_at[cell];
+      if (place == kNoPiece) return false;
+      moved.cheese[place >> 6] |= std::uint64_t{1} << (place & 63);
+      moved.cheese_key ^= zobrist(kCheese, static_cast<Key>(cell));
+    }
+  }
+  s = std::move(moved);
+  return true;
+}
+
 PyRat::State PyRat::transform(const State& s, int k) const {
+  for (const Image& image : s.setup->images)
+    if (State moved = s; image.symmetry == k && transform_within(moved, image)) return moved;
   const Maze& maze = s.setup->maze;
   const int width = maze.width(), height = maze.height(), turns = count_turns(width, height);
   const Turn& turn = kTurns[static_cast<std::size_t>(k % turns)];

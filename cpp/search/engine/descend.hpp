@@ -13,7 +13,11 @@ void Search<D>::set_ranges(const Cursor& cursor, Ranges& ranges) const {
       const float remaining = dynamics_.remaining(cursor);
       ranges[p] = {0.0, remaining, remaining > 0.0f};
     } else {
-      const double low = load(bounds_.low[p]), high = load(bounds_.high[p]);
+      double low = load(bounds_.low[p]), high = load(bounds_.high[p]);
+      if (D::kExchanges && settings_.canonical) {  // nodes do not tell the players apart: one range for both
+        low = std::min(low, static_cast<double>(load(bounds_.low[1 - p])));
+        high = std::max(high, static_cast<double>(load(bounds_.high[1 - p])));
+      }
       ranges[p] = {low, high - low, high > low};
     }
   }
@@ -23,11 +27,12 @@ template <class D>
 RAMIFY_HOT Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::uint32_t edge, int symmetry) const {
   Joint joint;
   const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
+  const std::size_t other = dynamics_.swaps(symmetry);
   const auto [first, second] = outcome_pair(node, edges, edge);
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
     const Action stored = word_action(graph_.words(node, p)[p ? second : first]);
-    joint.of[static_cast<std::size_t>(p)] = to_actual ? to_actual[stored] : stored;
+    joint.of[static_cast<std::size_t>(p) ^ other] = to_actual ? to_actual[stored] : stored;
   }
   return joint;
 }
@@ -92,25 +97,29 @@ RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& n
   if (edge == kUntried) return {edge, 0, 0, {}};
   ++node.visits;
   const Edges edges = graph_.edges(node);
-  return {edge, edges.visits[edge]++, edges.child[edge] & ~kPending, joint_of(node, edges, edge, worker.symmetry)};
+  return {edge, edges.visits[edge]++, child_of(edges, edge), joint_of(node, edges, edge, worker.symmetry)};
 }
 
 // Finds or makes the child of an edge taken for the first time; 0 if there is no room.
 template <class D>
-NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rewards& rewards) {
+NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards rewards) {
   const bool over = !D::kLatent && dynamics_.acting(worker.cursor) == kOver;
   SharedKey shared{0, 0};
   if constexpr (!D::kLatent)
     if (!over && settings_.graph) shared = dynamics_.shared_key(worker.cursor, settings_);
   NodeLock lock(node, threaded());
-  const std::uint32_t known = graph_.edges(node).child[edge] & ~kPending;
+  const NodeId known = child_of(graph_.edges(node), edge);
   if (known) return known;  // another thread was faster
   bool found = false;
   Stakes stakes;
   if (settings_.solver) {
     check_zero_sum(rewards);
     stakes = dynamics_.stakes(worker.cursor);
+    if (dynamics_.swaps(shared.symmetry)) std::swap(stakes.least[0], stakes.least[1]), std::swap(stakes.most[0], stakes.most[1]);
   }
+  const bool swapped = dynamics_.swaps(worker.symmetry);  // the node's own players, and then its child's
+  if (swapped) std::swap(rewards[0], rewards[1]);
+  const std::uint32_t mark = !over && swapped != dynamics_.swaps(shared.symmetry) ? kExchanged : 0;
   const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found, [&](Node& fresh) {
     if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount);
   });
@@ -122,7 +131,7 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, const Rew
     graph_.add_parent(worker.index, graph_.node(child), worker.path.back().node);
   }
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
-  graph_.edges(node).child[edge] = child | (ready ? 0 : kPending);
+  graph_.edges(node).child[edge] = child | mark | (ready ? 0 : kPending);
   return child;
 }
 
@@ -375,7 +384,7 @@ void Search<D>::collide(Worker& worker) {
     edges.visits[step.edge] += visits - 1;
     node.visits += visits - 1;
     if (!defers() || edges.child[step.edge] & kPending) continue;
-    Node& child = graph_.node(edges.child[step.edge]);
+    Node& child = graph_.node(child_of(edges, step.edge));
     const float share = static_cast<float>(visits) / static_cast<float>(edges.visits[step.edge]);
     for (int p = 0; p < 2; ++p)
       if (acts(node.acting, p)) store(child.value[p], load(child.value[p]) - loss * share);

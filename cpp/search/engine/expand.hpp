@@ -176,7 +176,7 @@ void Search<D>::settle() {
     for (const Step& step : touched_[depth]) {
       const Edges edges = graph_.edges(graph_.node(step.node));
       const std::uint32_t child = edges.child[step.edge];
-      if (!(child & kPending) || load(graph_.node(child & ~kPending).status) == Status::kReady)
+      if (!(child & kPending) || load(graph_.node(child_of(edges, step.edge)).status) == Status::kReady)
         update_edge(graph_, settings_, edges, step.edge);
     }
     for (const Step& step : touched_[depth]) {

@@ -45,6 +45,7 @@ Report Search<D>::report(std::span<const Joint> path) const {
   Ranges ranges;
   set_ranges(cursor, ranges);
   Report made = make_report(graph_, settings_, *node, ranges, dynamics_.to_actual(symmetry));
+  if (dynamics_.swaps(symmetry)) exchange_players(made);
   if (path.empty())
     for (int p = 0; p < 2; ++p) {
       made.gumbel[p] = races_[p].numbers();
@@ -65,10 +66,11 @@ std::vector<double> Search<D>::second_moments() const {
   const Squares open{std::nan(""), std::nan("")};  // of a node whose children are being looked at
   std::unordered_map<NodeId, Squares> known{{graph_.terminal(), {0.0, 0.0}}};
   const auto edge_square = [&](const Edges& edges, std::uint32_t e, int p) {
-    const NodeId id = edges.child[e] & ~kPending;
+    const NodeId id = child_of(edges, e);
+    const int below = player_below(edges, e, p);
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][e]) : 0.0, g = settings_.discount;
-    const double value = static_cast<double>(graph_.node(id).value[p]);
-    const double square = known.at(id)[static_cast<std::size_t>(p)];
+    const double value = static_cast<double>(graph_.node(id).value[below]);
+    const double square = known.at(id)[static_cast<std::size_t>(below)];
     return reward * reward + 2.0 * reward * g * value + g * g * (std::isnan(square) ? value * value : square);
   };
   struct Visit {
@@ -85,7 +87,7 @@ std::vector<double> Search<D>::second_moments() const {
       if (!known.emplace(id, open).second) continue;  // another way led here first
       stack.push_back({id, true});
       for (std::uint32_t e = 0; e < node.opened; ++e)
-        if (!(edges.child[e] & kPending) && !known.count(edges.child[e])) stack.push_back({edges.child[e], false});
+        if (!(edges.child[e] & kPending) && !known.count(child_of(edges, e))) stack.push_back({child_of(edges, e), false});
       continue;
     }
     Squares squares;
@@ -126,7 +128,7 @@ std::vector<Joint> Search<D>::last_path() const {
 // Follows a known edge; keeps track of the orientation in which the child is stored.
 template <class D>
 const Node* Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const {
-  const NodeId child = graph_.edges(node).child[edge] & ~kPending;
+  const NodeId child = child_of(graph_.edges(node), edge);
   if (!child) return nullptr;
   dynamics_.apply(cursor, joint);
   if constexpr (!D::kLatent)
@@ -179,7 +181,7 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   } else {
     cancel_paused();
     const std::uint32_t edge = keep ? find_edge(graph_.node(root_), joint, 0) : kUntried;
-    const NodeId child = edge == kUntried ? 0 : graph_.edges(graph_.node(root_)).child[edge] & ~kPending;
+    const NodeId child = edge == kUntried ? 0 : child_of(graph_.edges(graph_.node(root_)), edge);
     Cursor next = root_cursor_;
     const Rewards rewards = dynamics_.apply(next, joint);
     const Stakes stakes = settings_.solver ? dynamics_.stakes(next) : Stakes{};
@@ -205,9 +207,13 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
 template <class D>
 void Search<D>::turn_words(Node& node, int symmetry) {
   const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
-  std::uint32_t* words = graph_.words(node, node.chooser());
-  for (std::uint32_t i = 0; i < node.outcomes[node.chooser()]; ++i)
-    words[i] = (words[i] & 0xffff0000u) | (0xffffu - static_cast<std::uint32_t>(to_actual[word_action(words[i])]));
+  for (int p = 0; p < 2; ++p) {
+    if (!acts(node.acting, p)) continue;
+    std::uint32_t* words = graph_.words(node, p);
+    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i)
+      words[i] = (words[i] & 0xffff0000u) | (0xffffu - static_cast<std::uint32_t>(to_actual[word_action(words[i])]));
+  }
+  if (dynamics_.swaps(symmetry)) graph_.exchange_players(node);
   graph_.settle_next(node);
 }
 

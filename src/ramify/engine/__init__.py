@@ -6,6 +6,7 @@ from ramify.engine.alphabeta import AlphaBetaConfig, AlphaBetaResult
 from ramify.engine.batch import Batch, Evaluation, Evaluator, LatentModel, LatentOutput, NativeEvaluator
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
+from ramify.engine.policies import NashConfig
 from ramify.engine.result import SearchResult
 from ramify.engine.searcher import Searcher, search
 
@@ -19,6 +20,7 @@ __all__ = [
     "EvaluatorError",
     "LatentModel",
     "LatentOutput",
+    "NashConfig",
     "NativeEvaluator",
     "SearchConfig",
     "SearchResult",

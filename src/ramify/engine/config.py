@@ -132,8 +132,22 @@ class SearchConfig(Settings):
         ge=0,
         le=1e9,
         description=(
-            "Forced playouts: a visited root outcome receives at least sqrt(this * prior * visits) "
-            "visits; 0 disables them."
+            "Forced playouts: factor of the least number of visits that a visited root outcome receives, see "
+            "forced_form; 0 disables them."
+        ),
+    )
+    forced_form: Literal["sqrt", "linear"] = Field(
+        "sqrt",
+        description=(
+            "Least number of visits by forced playouts: sqrt(forced_playouts * prior * visits) as in KataGo, or "
+            "forced_playouts * prior * sqrt(visits)."
+        ),
+    )
+    forced_by: Literal["player", "pair"] = Field(
+        "player",
+        description=(
+            "What forced playouts apply to where both players act: each player's outcomes, or pairs of visited "
+            "outcomes, whose prior is the product of both."
         ),
     )
     fast_simulations: int | None = Field(
@@ -229,6 +243,10 @@ class SearchConfig(Settings):
             for name, neutral in (("noise_fraction", 0.0), ("forced_playouts", 0.0), ("root_temperature", 1.0)):
                 if getattr(self, name) != neutral:
                     raise ValueError(f"selection='gumbel' adds its own noise at the root: {name} must be {neutral}")
+        if self.forced_by == "pair" and self.selection != "puct":
+            raise ValueError(
+                "forced_by='pair' needs selection='puct': other rules have no forced playouts where both players act"
+            )
         return self
 
     @field_validator("batch", "in_flight", mode="plain")

@@ -47,6 +47,7 @@ __all__ = [
     "Strategy",
     "TabularStrategy",
     "best_response",
+    "constant",
     "mccfr",
     "nash_conv",
     "solve",
@@ -79,6 +80,7 @@ class Equilibrium:
         bool  # False: the payoffs are constant, rarely visited or imputed where it matters; do not learn from it
     )
     kept: tuple[Mask, Mask]  # outcomes with enough visits
+    enough_visits: bool = True  # False: a player has no outcome with ``min_visits``, and all were kept
     extreme: tuple[Floats, Floats] | None = None  # with all=True: extreme strategies [k0, n0] and [k1, n1] ...
     pairs: NDArray[np.int32] | None = None  # ... and which of them are equilibria together, [k, 2]
 
@@ -131,7 +133,19 @@ def solve(
     for array in (x, y, value, *kept, *(listed or ())):
         array.setflags(write=False)
     extreme, pairs = (None, None) if listed is None else (listed[:2], listed[2])
-    return Equilibrium(x, y, value, gap, constant_sum, unique, not constant, kept, extreme, pairs)
+    enough = known is None or not known.sparse
+    return Equilibrium(x, y, value, gap, constant_sum, unique, not constant, kept, enough, extreme, pairs)
+
+
+def constant(payoffs: ArrayLike) -> bool:
+    """Whether each player's known payoffs are all equal, up to the rounding error of their type: nothing to choose.
+
+    >>> constant([[0.5, float("nan")], [0.5, 0.5]])
+    True
+    """
+    tables, rounding = _tables(payoffs, unknown=True)
+    known = [table[~np.isnan(table)] for table in tables]
+    return all(np.ptp(table) <= rounding * np.abs(table).max() for table in known if table.size)
 
 
 @overload

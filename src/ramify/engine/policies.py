@@ -12,8 +12,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from ramify._core import InvalidInput
+from ramify.base.settings import Settings
 from ramify.engine import equilibria
 from ramify.engine.config import SearchConfig, c_puct_of
 
@@ -22,6 +24,31 @@ METHODS: tuple[str, ...] = get_args(Method)
 MIXED: tuple[str, ...] = ("nash", "average")  # to be sampled from as they are: their best reply is not themselves
 
 Floats = NDArray[np.float64]
+
+
+class NashConfig(Settings):
+    """Settings of the policy ``nash``: an equilibrium of the payoffs that a search found."""
+
+    what = "nash"
+
+    choose: equilibria.Choose = Field(
+        "centroid",
+        description=(
+            "Choice among several equilibria: the centroid of the extreme ones, the one of maximum entropy, or any."
+        ),
+    )
+    min_visits: float = Field(
+        5.0, ge=0, le=1e9, description="Minimum number of visits of an outcome; others are left out of the matrix."
+    )
+    pruned: bool = Field(
+        False,
+        description=(
+            "Count visits without those caused by noise and forced playouts; all visits where too few would be left."
+        ),
+    )
+
+
+DEFAULT_NASH = NashConfig()
 
 
 @dataclass(frozen=True)
@@ -78,19 +105,43 @@ def excess(root: Root, player: int) -> Floats:
     return np.where(visits > 0, surplus, 0.0)
 
 
+def forced_minimum(config: SearchConfig, priors: Floats, total: float) -> Floats:
+    """The least visits that forced playouts grant to outcomes, or pairs, with these priors; total: visits of all."""
+    if config.forced_form == "sqrt":
+        return np.sqrt(config.forced_playouts * priors * total)
+    return np.asarray(config.forced_playouts * priors * math.sqrt(total))
+
+
+def _excess_of_pairs(root: Root) -> Floats:
+    """The excess of both players, taken from pairs.
+
+    Forced by player, the other player chose freely, about by its priors: a visit is in the excess of one of them, and
+    the two parts are added. Forced by pair, a visit is in the excess of both: each player's is spread over its pairs in
+    proportion to the visits that force may have made, and the larger part is taken.
+    """
+    first, second = excess(root, 0), excess(root, 1)
+    config, visits = root.config, root.visits.astype(np.float64)
+    if config.forced_by == "player" or not config.forced_playouts:
+        return np.outer(first, root.priors[1]) + np.outer(root.priors[0], second)
+    priors = np.outer(root.priors[0].astype(np.float64), root.priors[1].astype(np.float64))
+    forced = np.minimum(visits, forced_minimum(config, priors, visits.sum()))
+    rows, columns = (np.maximum(forced.sum(axis=axis, keepdims=True), 1e-300) for axis in (1, 0))
+    return np.asarray(np.maximum(first[:, None] * (forced / rows), second * (forced / columns)))
+
+
 def pruned_visits(root: Root) -> Floats:
     """Edge visits without the excess of either player; [n0, n1], fractional where both players choose.
 
-    Where one player chooses, visits are rounded up as KataGo does. Where both choose, a player's excess is taken from
-    its pairs in proportion to the other player's priors, which approximate the responses to forced visits.
+    Where one player chooses, visits are rounded up as KataGo does.
     """
     visits = root.visits.astype(np.float64)
+    if visits.size == 1:
+        return visits
     if 1 in visits.shape:
         player = int(visits.shape[0] == 1)
         left = np.ceil(marginal(root.visits, player) - excess(root, player) - 1e-9)
         return np.asarray(left.reshape(visits.shape))
-    taken = np.outer(excess(root, 0), root.priors[1]) + np.outer(root.priors[0], excess(root, 1))
-    left = np.maximum(0.0, visits - taken)
+    left = np.maximum(0.0, visits - _excess_of_pairs(root))
     return left if left.sum() > 0 else visits
 
 
@@ -119,15 +170,47 @@ def improved(root: Root, player: int) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def nash(root: Root, player: int) -> Floats:
-    """The player's strategy in an equilibrium of the payoffs found, over outcomes with enough visits."""
+def equilibrium(root: Root, config: NashConfig = DEFAULT_NASH) -> equilibria.Equilibrium | None:
+    """An equilibrium of the payoffs found, over outcomes with enough visits; None if there were no visits."""
     if not root.visits.any():
-        return np.zeros(root.visits.shape[player])
+        return None
+    if config.pruned:
+        solved = _solve(root, pruned_visits(root), config)
+        if solved.enough_visits:
+            return solved
+    return _solve(root, root.visits, config)
+
+
+def _solve(root: Root, visits: NDArray[Any], config: NashConfig) -> equilibria.Equilibrium:
+    def solve(choose: equilibria.Choose) -> equilibria.Equilibrium:
+        return equilibria.solve(root.payoffs, visits=visits, min_visits=config.min_visits, choose=choose)
+
     try:
-        solved = equilibria.solve(root.payoffs, visits=root.visits)
+        return solve(config.choose)
     except InvalidInput:  # too many outcomes to list all equilibria of: any one is one
-        solved = equilibria.solve(root.payoffs, visits=root.visits, choose="any")
+        return solve("any")
+
+
+def nash(root: Root, player: int, config: NashConfig = DEFAULT_NASH) -> Floats:
+    """The player's strategy in an equilibrium of the payoffs found; zeros if there were no visits."""
+    solved = equilibrium(root, config)
+    if solved is None:
+        return np.zeros(root.visits.shape[player])
     return np.asarray(solved.x if player == 0 else solved.y)
+
+
+def is_informative(root: Root, method: str = "nash", config: NashConfig = DEFAULT_NASH) -> bool:
+    """Whether there is something to learn from a search by this policy.
+
+    There is not if the search found no difference between the payoffs of any pairs, for either player; for ``nash``
+    also if no outcome of some player has enough visits.
+    """
+    if not root.visits.any() or equilibria.constant(root.payoffs):
+        return False
+    if method != "nash":
+        return True
+    solved = equilibrium(root, config)
+    return solved is not None and solved.enough_visits
 
 
 def check_method(method: str, known: Sequence[str] = METHODS) -> None:
@@ -136,7 +219,7 @@ def check_method(method: str, known: Sequence[str] = METHODS) -> None:
         raise ValueError(f"unknown policy method {method!r}; the methods are {', '.join(known)}")
 
 
-def outcome_weights(root: Root, player: int, method: str) -> Floats:
+def outcome_weights(root: Root, player: int, method: str, config: NashConfig = DEFAULT_NASH) -> Floats:
     """Unnormalised weights of a player's outcomes by a policy method."""
     check_method(method)
     if method == "visits":
@@ -146,7 +229,7 @@ def outcome_weights(root: Root, player: int, method: str) -> Floats:
     if method == "improved":
         return improved(root, player)
     if method == "nash":
-        return nash(root, player)
+        return nash(root, player, config)
     if root.average is not None:
         return root.average[player].astype(np.float64)
     if root.config.selection in ("regret", "exp3"):

@@ -15,7 +15,7 @@ from ramify.base.deprecation import warn_renamed
 from ramify.base.seeds import checked_seed
 from ramify.engine import equilibria, policies, result_text
 from ramify.engine.config import SearchConfig
-from ramify.engine.policies import Method
+from ramify.engine.policies import DEFAULT_NASH, Method, NashConfig
 from ramify.games import State
 
 Report = Mapping[str, Any]
@@ -176,13 +176,17 @@ class SearchResult:
         return self._of_acting(self._q_of_actions)
 
     def policy(
-        self, player: int | None = None, method: Method = "visits", temperature: float = 1.0
+        self,
+        player: int | None = None,
+        method: Method = "visits",
+        temperature: float = 1.0,
+        nash: NashConfig = DEFAULT_NASH,
     ) -> NDArray[np.float32]:
         """Probabilities of all actions, in proportion to weights ** (1 / temperature); 0 is greedy. The weights are
 
         ``visits``    visit counts
         ``pruned``    visit counts without those caused by noise and forced playouts
-        ``nash``      the player's strategy in an equilibrium of ``payoffs``
+        ``nash``      the player's strategy in an equilibrium of ``payoffs``, by the settings ``nash``
         ``average``   the average strategy of selection="regret" or "exp3"
         ``improved``  the improved policy of Gumbel search: softmax of log prior plus transformed values
 
@@ -193,14 +197,23 @@ class SearchResult:
         """
         player = self._player(player)
         policy = np.zeros(self.num_actions, np.float32)
-        policy[self.outcomes[player]] = self._outcome_policy(player, method, temperature)
+        policy[self.outcomes[player]] = self._outcome_policy(player, method, temperature, nash)
         return policy
+
+    def is_informative(self, method: Method = "nash", nash: NashConfig = DEFAULT_NASH) -> bool:
+        """Whether there is something to learn from this search by a policy method.
+
+        There is not if the payoffs of all pairs visited are equal, for both players; with ``nash`` also if no outcome
+        of some player has ``nash.min_visits`` visits.
+        """
+        return policies.is_informative(self._root(), method, nash)
 
     def action(
         self,
         temperature: float | None = None,
         rng: np.random.Generator | int | None = None,
         method: Method | Literal["lcb"] = "visits",
+        nash: NashConfig = DEFAULT_NASH,
     ) -> ActionOrPair:
         """Choose the action to play; a pair where both players act.
 
@@ -223,7 +236,7 @@ class SearchResult:
             elif temperature == 0 and method == "visits" and self.winners is not None and not self._settled(player):
                 index = max(0, self.winners[player])  # negative: there was only one outcome
             else:
-                policy = self._outcome_policy(player, method, temperature)
+                policy = self._outcome_policy(player, method, temperature, nash)
                 sampled = rng is not None and temperature > 0
                 index = int(rng.choice(len(policy), p=policy)) if rng is not None and sampled else int(policy.argmax())
             chosen.append(int(self.outcomes[player][index]))
@@ -341,11 +354,13 @@ class SearchResult:
             self.config or SearchConfig().for_evaluator(None),
         )
 
-    def _outcome_policy(self, player: int, method: str, temperature: float) -> NDArray[np.float64]:
+    def _outcome_policy(
+        self, player: int, method: str, temperature: float, nash: NashConfig = DEFAULT_NASH
+    ) -> NDArray[np.float64]:
         if not temperature >= 0:
             raise ValueError(f"temperature must be 0 or more, not {temperature}")
         secured = self._secured(player) if method == "nash" else None
-        weights = policies.outcome_weights(self._root(), player, method) if secured is None else secured
+        weights = policies.outcome_weights(self._root(), player, method, nash) if secured is None else secured
         if weights.sum() == 0:  # a single simulation: only priors are known
             weights = self.priors[player].astype(np.float64)
         if method not in policies.MIXED and (allowed := self._allowed(player)) is not None:

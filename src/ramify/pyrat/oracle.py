@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ramify.base.seeds import derive
 from ramify.engine.equilibria import GameSolution, nash_conv, solve_game
+from ramify.engine.policies import Method
 from ramify.engine.result import SearchResult
 from ramify.games import State, make
 
@@ -39,7 +40,7 @@ class OraclePosition:
         """Distance of a search's value from the exact one: half the difference of the players' values."""
         return 0.5 * abs(float(result.value[0]) - float(result.value[1]) - self.solution.difference)
 
-    def nash_conv(self, result: SearchResult, method: Literal["visits", "average", "nash"]) -> float:
+    def nash_conv(self, result: SearchResult, method: Method) -> float:
         """NashConv of a search's policies in the exact payoff matrix of the position."""
         own, other = (result.policy(player, method)[actions] for player, actions in enumerate(self.solution.actions))
         return nash_conv(self.payoffs, own / own.sum(), other / other.sum())

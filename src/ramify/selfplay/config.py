@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ramify.base.settings import Settings
 from ramify.engine.config import SearchConfig
-from ramify.engine.policies import Method
+from ramify.engine.policies import Method, NashConfig
 
 
 class PlayConfig(Settings):
@@ -29,6 +29,7 @@ class PlayConfig(Settings):
         ),
     )
     acting: Method = Field("visits", description="Policy from which actions are sampled.")
+    nash: NashConfig = Field(default_factory=NashConfig, description="Equilibrium of acting=nash.")
     temperature: float = Field(1.0, ge=0, description="Temperature of the acting policy at the first move.")
     temperature_end: float = Field(
         0.0, ge=0, description="Temperature that the acting policy approaches as the game goes on."
@@ -73,7 +74,7 @@ class PlayConfig(Settings):
             raise ValueError("temperature_end must not be greater than temperature")
         return self
 
-    def core(self, search: SearchConfig, *, ask: bool, rollouts: int, greedy: bool = False) -> dict[str, Any]:
+    def core(self, search: SearchConfig, *, rollouts: int, greedy: bool = False) -> dict[str, Any]:
         """The settings in the form of the compiled pool."""
         return {
             "simulations": search.simulations,
@@ -89,7 +90,7 @@ class PlayConfig(Settings):
             "reuse": self.reuse,
             "leaves": search.batch_size,
             "max_moves": self.max_moves or 0,
-            "ask": ask,
+            "acting": {"method": self.acting, "nash": self.nash.model_dump()},
             "rollouts": rollouts,
             "greedy": greedy,
         }

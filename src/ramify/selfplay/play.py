@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from ramify import _core
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import checked_seed
@@ -15,7 +13,6 @@ from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline
-from ramify.engine.result import SearchResult, action_by
 from ramify.engine.source import RulesSource, Source
 from ramify.games import Game
 from ramify.games.ending import CUT_GAMES, NEED_AN_END, refuse_endless
@@ -79,8 +76,8 @@ class SelfPlay:
         self.search = search.replace(batch=search.batch_size).for_evaluator(self.evaluator)
         self.play = play if play is not None else PlayConfig()
         self.seed = checked_seed(seed)
-        # The core samples from visits itself; actions of other policies are chosen here, move by move.
-        self._acts_in_python = self.play.acting != "visits" or self.search.solver
+        if self.play.acting == "average" and self.search.selection not in ("regret", "exp3"):
+            raise ValueError('acting="average" needs the search setting selection="regret" or "exp3"')
         native = self.evaluator if isinstance(self.evaluator, NativeEvaluator) else None
         rollouts, greedy = (-1, False) if native is None else (native.rollouts, native.greedy)
         self._native = rollouts >= 0
@@ -92,7 +89,7 @@ class SelfPlay:
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
-            self.play.core(self.search, ask=self._acts_in_python, rollouts=rollouts, greedy=greedy),
+            self.play.core(self.search, rollouts=rollouts, greedy=greedy),
             self.seed,
             parallel_games,
             list(unfinished),
@@ -182,25 +179,4 @@ class SelfPlay:
     def _gather(self, share: int) -> _core.LeafBatch:
         if self._stopping:
             self._pool.stop()
-        arrays = self._source.arrays(share, self._rows)
-        batch = self._pool.gather(share, arrays)
-        while self._acts_in_python and (questions := self._pool.questions()):
-            for place, number, move, temperature in questions:
-                self._answer(place, number, move, temperature)
-            if batch:
-                break  # those who were answered come along with the next batch
-            batch = self._pool.gather(share, arrays)
-        return batch
-
-    def _answer(self, place: int, number: int, move: int, temperature: float) -> None:
-        result = SearchResult.from_report(
-            self._pool.report(place),
-            num_actions=self.game.num_actions,
-            principal_variation=[],
-            stats={"seed": self.seed},
-            config=self.search,
-        )
-        rng = np.random.default_rng((self.seed, number, move))
-        chosen = result.action(temperature, rng, self.play.acting)
-        first, second = (action_by(player, chosen) if player in result.acting else -1 for player in (0, 1))
-        self._pool.answer(place, first, second)
+        return self._pool.gather(share, self._source.arrays(share, self._rows))

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from ramify.base.imports import import_modules
 from ramify.base.settings import Settings
 from ramify.engine.config import SearchConfig
-from ramify.engine.policies import Method
+from ramify.engine.policies import Method, NashConfig, Root, is_informative
 from ramify.games import Game, list_games, make
 from ramify.networks import config_of
 from ramify.selfplay.config import PlayConfig
@@ -23,6 +23,14 @@ class TargetConfig(Settings):
     what = "target"
 
     policy: Method = Field("visits", description="Policy target computed from the recorded search.")
+    nash: NashConfig = Field(default_factory=NashConfig, description="Equilibrium of policy=nash.")
+    skip_uninformative: bool | None = Field(
+        None,
+        description=(
+            "Leave out the policy target where the search found no difference between the payoffs of any actions "
+            "(nash: also where no outcome has enough visits); the value is still trained. None: only with policy=nash."
+        ),
+    )
     root_share: float = Field(
         0.0, ge=0, le=1, description="Weight of the root value of the search in the value target."
     )
@@ -37,6 +45,11 @@ class TargetConfig(Settings):
     short_moves: float = Field(6.0, gt=0, description="Approximate horizon of the short-term value target in moves.")
     surprise: float = Field(0.0, ge=0, le=1, description="Weight of KL(target ‖ prior) in sampling.")
     augment: bool = Field(True, description="Augment training data with random symmetries of the game.")
+
+    def skips_policy(self, root: Root) -> bool:
+        """Whether the position of a recorded search gets no policy target."""
+        skips = self.policy == "nash" if self.skip_uninformative is None else self.skip_uninformative
+        return skips and not is_informative(root, self.policy, self.nash)
 
     @model_validator(mode="after")
     def _shares(self) -> Self:

@@ -33,7 +33,7 @@ class Samples:
     """
 
     observations: NDArray[np.float32]  # [n, *observation_shape]
-    policies: NDArray[np.float32]  # [n, players, num_actions]; zeros for a player who does not act
+    policies: NDArray[np.float32]  # [n, players, num_actions]; zeros without a target
     legal: NDArray[np.bool_]  # [n, players, num_actions]
     values: NDArray[np.float32]  # [n, players]: rewards still to come
     scores: NDArray[np.float32]  # [n]: the whole game's returns, the viewer's less the other's
@@ -174,10 +174,14 @@ def fill_policies(
 ) -> None:
     """Write the policy targets of the acting players, the legal actions, and KL(target ‖ prior)."""
     root = found.root(search)
+    skipped = targets.skips_policy(root)
     for place, player in enumerate(order):
         if player not in move.acting:
             continue
-        weights = outcome_weights(root, player, targets.policy)
+        if skipped:
+            made.legal[row, place, state.legal_actions(player)] = True
+            continue
+        weights = outcome_weights(root, player, targets.policy, targets.nash)
         total = weights.sum()
         share = weights / total if total > 0 else found.priors[player].astype(np.float64)
         made.policies[row, place, found.outcomes[player]] = share
