@@ -128,6 +128,18 @@ def test_any_acting_policy(name: str, search: dict[str, Any], acting: str) -> No
     assert all(record.moves for record in alone)
 
 
+def test_averages_need_a_search_that_has_them() -> None:
+    with pytest.raises(ValueError, match=r'acting="average" needs the search setting selection="regret" or "exp3"'):
+        SelfPlay(make("pyrat"), None, rf.SearchConfig(), PlayConfig(acting="average"), games=1)
+
+
+def test_settings_of_nash_change_how_games_are_played() -> None:
+    options: dict[str, Any] = {"games": 3, "play": {"acting": "nash"}}
+    usual = play("goofspiel", **options)
+    options["play"] = {"acting": "nash", "nash": {"min_visits": 0, "choose": "entropy"}}
+    assert not all(map(same, usual, play("goofspiel", **options)))
+
+
 @pytest.mark.parametrize("evaluator", [None, rf.evaluators.Rollout(2)])
 def test_evaluators_of_the_core(evaluator: Any) -> None:
     alone = play("hex", evaluator, parallel_games=1)
