@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
 EXTRAS ?= dev,chess,openspiel,torch,onnx,selfplay,train,arena
-JOBS   ?= 2
+JOBS   ?= 3
 ARGS   ?=
 
 PIP    := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.txt

@@ -26,6 +26,7 @@ MISTAKES = {
     "ratings": ["--store", "nosuch.db"],
     "rate": ["nosuch"],
     "report": ["nosuch"],
+    "inspect": ["nosuch"],
     "export": ["nosuch.safetensors", "net.onnx"],
     "htp": ["--network", "nosuch.safetensors"],
     "pyrat-bot": ["--network", "nosuch.safetensors"],

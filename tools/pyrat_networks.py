@@ -72,7 +72,7 @@ def play(game: rf.Game, games: int, simulations: int, seed: int) -> Samples:
     played = SelfPlay(game, rf.evaluators.Rollout(), search, PlayConfig(full_share=1.0), games=games, seed=seed)
     for finished in played:
         records += [decode(data) for data in finished]
-    return make_samples(game, records, played.search, TargetConfig(), players=2, owners=False)
+    return make_samples(game, records, played.search, TargetConfig(), players=2, heads=())
 
 
 def split(samples: Samples) -> tuple[Rows, Rows]:

@@ -207,7 +207,12 @@ import ramify as rf
 from tests.engine.test_rollouts import Endless
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in its background
-state = Endless(ends=False).initial_state()
+class Slow(Endless):  # its random games are given up only after 10,000 turns
+    def apply(self, position, action):
+        time.sleep(0.001)
+        return super().apply(position, action)
+
+state = Slow(ends=False).initial_state()
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     rf.search(state, rf.evaluators.Rollout(1))

@@ -125,7 +125,9 @@ def test_most_solved_positions_of_hex_5() -> None:
     assert proven >= 0.9 * len(positions)
 
 
-@pytest.mark.parametrize(("mate_in", "simulations"), [(1, 500), (2, 100_000), (3, 1_000_000)])
+@pytest.mark.parametrize(
+    ("mate_in", "simulations"), [(1, 500), (2, 100_000), pytest.param(3, 1_000_000, marks=pytest.mark.slow)]
+)
 def test_mates(mate_in: int, simulations: int) -> None:
     rows = [json.loads(line) for line in (GOLDEN / "chess_mates.jsonl").read_text().splitlines()]
     game, shortest, found = rf.make("chess"), 0, 0

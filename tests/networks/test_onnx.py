@@ -71,7 +71,13 @@ def test_a_module_is_exported_for_every_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("label", "config"),
-    [("hex", "mlp:1x8"), ("hex", "1x8"), ("pyrat", "destinations:1x8"), ("pyrat", "cells-attention:1x8")],
+    [
+        ("hex", "mlp:1x8"),
+        *(
+            pytest.param(label, config, marks=pytest.mark.slow)
+            for label, config in (("hex", "1x8"), ("pyrat", "destinations:1x8"), ("pyrat", "cells-attention:1x8"))
+        ),
+    ],
 )
 def test_a_second_network_of_an_architecture_is_exported_as_the_first(
     monkeypatch: pytest.MonkeyPatch, label: str, config: str

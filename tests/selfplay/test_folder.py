@@ -275,7 +275,7 @@ def test_the_player_of_a_killed_trainer_is_waited_for(tmp_path: Path, start: Any
     assert not list((tmp_path / "games").glob(".*"))
 
 
-FULL = COMMAND.replace("main(sys", "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); main(sys")
+FULL = COMMAND.replace("main(sys", "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000)); main(sys")
 
 
 def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path) -> None:

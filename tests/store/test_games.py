@@ -52,7 +52,7 @@ def gone(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_killed_at_random_points_and_resumed_it_is_the_unbroken_tournament(tmp_path: Path, workers: int) -> None:
     unbroken = killed_tournament.plan().run()
     path, log, rng = tmp_path / "games.db", tmp_path / "log", random.Random(workers)

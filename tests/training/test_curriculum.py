@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import chain, pairwise
 
 import numpy as np
@@ -71,7 +72,8 @@ def test_games_are_those_of_the_stages(whole):
         pytest.param(lambda status: status.phase == "playing" and len(status.history) == 2, id="while playing"),
     ],
 )
-def test_a_stopped_run_goes_on_with_all_its_boards(whole, tmp_path, when):
+def test_a_stopped_run_goes_on_with_all_its_boards(whole, tmp_path, monkeypatch, when):
+    monkeypatch.setattr(sys.modules["ramify.selfplay.run"], "PROGRESS_SECONDS", 0.0)  # not the function
     breaker = Breaker(when)
     with pytest.raises(KeyboardInterrupt):
         train(pyrat(), tmp_path, show=breaker)

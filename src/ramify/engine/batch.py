@@ -136,7 +136,7 @@ def split(evaluation: Evaluation, batch: Batch, actions: int | None = None) -> P
 def as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Logits and values in the form the core takes: one row per position where one player acts, else one per player."""
     n = len(batch)
-    logits, values = np.asarray(answer.logits), np.asarray(answer.values)
+    logits, values = _as_array(answer.logits, "logits"), _as_array(answer.values, "values")
     one_each = logits.shape == (n, actions) and values.shape == (n,) and not batch.acting.all(axis=1).any()
     if one_each and logits.dtype == values.dtype == np.float32:
         return np.ascontiguousarray(logits), np.ascontiguousarray(values)
@@ -175,12 +175,19 @@ def per_player(
     return np.ascontiguousarray(np.where(acting, array[:, None], other[:, None]), dtype=np.float32)
 
 
-def _as_numbers(given: Any, what: str) -> NDArray[np.float32]:
+def _as_array(given: Any, what: str) -> NDArray[Any]:
     try:
-        array = np.asarray(given)
-        if np.iscomplexobj(array):
-            raise TypeError("complex numbers are not supported")
+        return np.asarray(given)
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: torch, of a tensor with a gradient
+        raise EvaluatorError(f"{what} cannot be converted to numbers: {error}") from error
+
+
+def _as_numbers(given: Any, what: str) -> NDArray[np.float32]:
+    array = _as_array(given, what)
+    if np.iscomplexobj(array):
+        raise EvaluatorError(f"{what} cannot be converted to numbers: complex numbers are not supported")
+    try:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, which is refused with its row
             return array.astype(np.float32, copy=False)
-    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: torch, of a tensor with a gradient
+    except (TypeError, ValueError) as error:
         raise EvaluatorError(f"{what} cannot be converted to numbers: {error}") from error
