@@ -34,8 +34,8 @@ def agree(one: rf.Evaluation, other: rf.Evaluation) -> None:
     [
         ("hex swap", networks.ResNetConfig(blocks=3, channels=16, heads=("wdl", "ownership"), value="wdl")),
         ("chess", "1x16"),
-        ("pyrat", "3x16"),
-        ("connect_four", "1x8"),
+        pytest.param("pyrat", "3x16", marks=pytest.mark.slow),
+        pytest.param("connect_four", "1x8", marks=pytest.mark.slow),
         ("goofspiel", "mlp:1x8"),
     ],
 )

@@ -52,7 +52,9 @@ def same(first: GameRecord, second: GameRecord) -> bool:
     return repr(first) == repr(second)
 
 
-@pytest.mark.parametrize("name", [*GAMES, "python"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "chess" else ()) for name in (*GAMES, "python")]
+)
 def test_games_depend_on_seed_and_number_alone(name: str) -> None:
     alone = play(name, parallel_games=1)
     assert [record.number for record in alone] == list(range(8))

@@ -249,7 +249,7 @@ class SearchConfig(Settings):
             )
         return self
 
-    @field_validator("batch", "in_flight", mode="plain")
+    @field_validator("batch", "in_flight", mode="before")  # "plain" would have a serializer that swallows Ctrl-C
     @classmethod
     def _number_or_auto(cls, value: Any, info: ValidationInfo) -> int | Literal["auto"]:
         most = 65536 if info.field_name == "batch" else 16
