@@ -50,7 +50,7 @@ def test_a_number_alone_is_an_action_where_no_name_is_a_number() -> None:
 def test_san_means_what_python_chess_says() -> None:
     chess = pytest.importorskip("chess")
     rng = random.Random(5)
-    for _ in range(6):
+    for _ in range(3):
         state, board = rf.make("chess").initial_state(), chess.Board()
         while not state.is_over and board.ply() < 80:
             moves = list(board.legal_moves)

@@ -18,8 +18,9 @@ from tests.networks.helpers import net
 def sources(module: networks.GameNetwork, shape: tuple[int, ...], action: int) -> set[tuple[int, int]]:
     """Cells of the policy head's input that the logit of this action depends on, the board as a whole left out."""
     channels = module.config.model_dump()["channels"]
-    x = torch.rand(1, channels, *shape[1:], requires_grad=True)
-    module.policy(x)[0, action].backward()
+    # Several boards: on one alone, every channel of a cell may lie below the activation's zero.
+    x = torch.rand(16, channels, *shape[1:], generator=torch.Generator().manual_seed(0)).requires_grad_()
+    module.policy(x)[:, action].sum().backward()
     assert x.grad is not None
     seen = x.grad.abs().sum(dim=(0, 1))
     return {(int(row), int(column)) for row, column in torch.nonzero(seen)}
