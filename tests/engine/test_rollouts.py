@@ -149,11 +149,12 @@ def search_below(games: int, many: bool) -> None:
 UNLIMITED = """
 import pytest
 import ramify as rf
+from ramify import _core
 from tests.engine.test_rollouts import Endless
 
 state = Endless(ends=False).initial_state()
 for search in (rf.Searcher(state.game, rf.evaluators.Rollout(2)).run, lambda state: rf.search(state, simulations=10)):
-    with pytest.raises(rf.BrokenGame, match=f"'endless' was not over after {rf._core.MOST_TURNS} turns.*check_game"):
+    with pytest.raises(rf.BrokenGame, match=f"'endless' was not over after {_core.MOST_TURNS} turns.*check_game"):
         search(state)
 state.apply(0)
 assert rf.search(state, rf.evaluators.Uniform(), simulations=50).visits.sum() == 49
