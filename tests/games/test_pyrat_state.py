@@ -1,5 +1,6 @@
 """PyRat states: keys, outcomes, observations, copies, and positions from explicit parts, garbage included."""
 
+import itertools
 import pickle
 import random
 
@@ -169,7 +170,7 @@ def test_observation_plane_by_plane():
     state = GAME.state(**LADEN)
     for player in (0, 1):
         planes = state.observation(player)
-        assert planes.shape == GAME.observation_shape == (18, 4, 5)
+        assert planes.shape == GAME.observation_shape == (24, 4, 5)
         own, other = (state.p1, state.p2)[:: 1 if player == 0 else -1]
         for plane, cells in ((0, [own]), (1, [other]), (2, state.cheese)):
             wanted = np.zeros((4, 5))
@@ -182,6 +183,43 @@ def test_observation_plane_by_plane():
             numbers |= {11: numbers[12], 12: numbers[11], 13: numbers[14], 14: numbers[13]}
         for plane, number in numbers.items():
             assert (planes[plane] == np.float32(number)).all()
+        check_paths(state, planes, player)
+
+
+def turns_to(state, piece):
+    """Turns from every cell to a piece, [y, x], by relaxing all edges until nothing changes."""
+    walls = {frozenset(map(tuple, wall)) for wall in state.walls}
+    mud = {frozenset((tuple(a), tuple(b))): turns for a, b, turns in state.mud}
+    turns = np.full((4, 5), np.inf)
+    turns[piece[1], piece[0]] = 0
+    for _ in range(20):
+        for x, y in itertools.product(range(5), range(4)):
+            for u, v in ((x, y + 1), (x + 1, y), (x, y - 1), (x - 1, y)):
+                edge = frozenset(((x, y), (u, v)))
+                if 0 <= u < 5 and 0 <= v < 4 and edge not in walls:
+                    turns[y, x] = min(turns[y, x], turns[v, u] + 1 + mud.get(edge, 0))
+    return turns
+
+
+def check_paths(state, planes, player):
+    own, other = ((state.p1, state.mud1), (state.p2, state.mud2))[:: 1 if player == 0 else -1]
+    wanted = np.zeros((6, 4, 5))
+    wanted[5] = 4
+    for piece in state.cheese:
+        turns = turns_to(state, piece)
+        first, second = (turns[cell[1], cell[0]] + mud for cell, mud in (own, other))
+        wanted[0, piece[1], piece[0]], wanted[1, piece[1], piece[0]] = first / 16, second / 16
+        wanted[2 if first < second else 3 if first > second else 4] += np.round(1024 / (1 + turns)) / 1024
+        wanted[5] = np.minimum(wanted[5], turns / 16)
+    assert (planes[18:] == wanted).all()
+
+
+def test_paths_of_pieces_that_nobody_can_reach():
+    game = rf.make("pyrat", width=4, height=2)
+    state = game.state(p1=[0, 0], p2=[1, 0], cheese=[[3, 0]], walls=[[[1, 0], [2, 0]], [[1, 1], [2, 1]]])
+    planes = state.observation(0)
+    assert planes[18:20, 0, 3].tolist() == [4, 4]
+    assert planes[23, 0].tolist() == [4, 4, 1 / 16, 0]
 
 
 def check_edges(state, planes):

@@ -92,6 +92,21 @@ def assert_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor
         np.testing.assert_allclose(x, expected[name], rtol=0, atol=atol, err_msg=name)
 
 
+@pytest.mark.parametrize("kind", ["destinations", "cells-attention"])
+def test_values_in_units_of_the_cheese_left(kind: str) -> None:
+    """Values and payoffs are the same numbers times the cheese left, errors times its square; nothing else changes."""
+    game = maze_game()
+    heads = ("payoffs", "value_error", "final_score")
+    plain, unit = (networks.make(game, {"kind": kind, "heads": heads, "value_unit": x}) for x in ("points", "remaining"))
+    states = positions(game)
+    left = torch.tensor([float(len(state.cheese)) for state in states])
+    assert len(left.unique()) > 1
+    expected = outputs(plain.eval(), seen(states))
+    for name, power in (("values", 1), ("payoffs", 1), ("value_error", 2)):
+        expected[name] = expected[name] * left.pow(power).view(-1, *[1] * (expected[name].dim() - 1))
+    assert_same(outputs(unit.eval(), seen(states)), expected, 1e-5)
+
+
 @pytest.mark.parametrize("name", list(CONFIGS))
 def test_exchanging_the_players_exchanges_the_outputs(name: str) -> None:
     game = maze_game()
@@ -205,7 +220,7 @@ def test_the_same_weights_play_every_size(name: str) -> None:
 
 def test_one_size_only_for_the_mlp() -> None:
     evaluator = rf.evaluators.Network(network("mlp", maze_game()), "cpu")
-    with pytest.raises(rf.EvaluatorError, match=r"needs observations of shape \[18, 5, 5\], not \[18, 7, 7\]"):
+    with pytest.raises(rf.EvaluatorError, match=r"needs observations of shape \[24, 5, 5\], not \[24, 7, 7\]"):
         rf.search(maze_game(7, 7).initial_state(), evaluator, simulations=2)
 
 
@@ -226,7 +241,7 @@ def test_any_observation_is_evaluated(name: str) -> None:
     """Also what no position looks like: rows of zeros pad batches, and random ones are used to measure speeds."""
     game = maze_game(7, 6)
     module = network(name, game)
-    observations = torch.stack([torch.zeros(18, 6, 7), torch.ones(18, 6, 7), torch.rand(18, 6, 7)])
+    observations = torch.stack([torch.zeros(24, 6, 7), torch.ones(24, 6, 7), torch.rand(24, 6, 7)])
     assert all(x.isfinite().all() for x in outputs(module, observations).values())
     alone = outputs(module, observations[2:])
     assert_same({key: x[2:] for key, x in outputs(module, observations).items()}, alone, 1e-5)
@@ -329,12 +344,12 @@ def test_a_fresh_network_has_hardly_an_opinion(name: str) -> None:
 )
 def test_shorthands(given: str, expected: networks.NetworkConfig) -> None:
     assert networks.config_of(given) == expected
-    assert kind_of(networks.make(maze_game(), expected), (18, 5, 5)).key.startswith(f"pyrat 18x5x5 {given} #")
+    assert kind_of(networks.make(maze_game(), expected), (24, 5, 5)).key.startswith(f"pyrat 24x5x5 {given} #")
 
 
 def test_descriptions() -> None:
     text = networks.describe(networks.make(maze_game(), "cells-attention:1x8"))
-    assert "cells-attention for pyrat [18, 5, 5], any size\npolicy destinations, value linear, heads none" in text
+    assert "cells-attention for pyrat [24, 5, 5], any size\npolicy destinations, value linear, heads none" in text
     assert "this size only" in networks.describe(networks.make(maze_game(), "symmetric-mlp:1x8"))
 
 

@@ -62,7 +62,7 @@ def test_games_are_those_of_the_stages(whole):
     assert boards_of(whole) == [(3, 2, 0.7)] * 6 + [(3, 3, 0.0)] * 6 + [(5, 3, 0.7)] * 12
     assert all(np.isfinite(losses(whole)))
     last = rf.networks.load(network_file(checkpoints(whole / "checkpoints")[-1]))
-    assert last.spec.observation_shape == (18, 3, 5)
+    assert last.spec.observation_shape == (24, 3, 5)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_reports_show_a_game_of_an_earlier_stage(tmp_path):
     config = pyrat(loop__iterations=1)
     train(config, tmp_path)
     (shown,) = newest_game(tmp_path, config.make_game())
-    assert shown.states[0].observation(0).shape == (18, 2, 3)
+    assert shown.states[0].observation(0).shape == (24, 2, 3)
 
 
 def test_a_network_for_one_size_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 #include "games/pyrat/paths.hpp"
 
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -28,6 +29,9 @@ void Paths::measure(const Maze& maze, const std::vector<std::uint16_t>& pieces) 
       }
     }
   }
+  closeness_.reserve(turns_.size());
+  for (const std::uint16_t turns : turns_)
+    closeness_.push_back(turns == kNever ? 0.0f : std::round(1024.0f / (1.0f + static_cast<float>(turns))) / 1024.0f);
 }
 
 }  // namespace ramify::pyrat

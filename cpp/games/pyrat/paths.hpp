@@ -1,4 +1,4 @@
-// How many turns it takes to get to each piece of cheese, for the greedy player.
+// How many turns it takes to get to each piece of cheese, for the greedy player and for observations.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ramify::pyrat {
 
-// Computed when first asked for: only few users of a game need it.
+// Computed when first asked for: a game that is only searched does not need it.
 class Paths {
  public:
   static constexpr std::uint16_t kNever = 0xffff;
@@ -17,14 +17,23 @@ class Paths {
   // Turns from each cell to the piece at `pieces[k]`, waiting in mud included; [piece][cell], kNever where there is no way.
   const std::uint16_t* to(const Maze& maze, const std::vector<std::uint16_t>& pieces, int piece) const {
     std::call_once(once_, [&] { measure(maze, pieces); });
-    return turns_.data() + static_cast<std::size_t>(piece) * static_cast<std::size_t>(maze.cells());
+    return turns_.data() + offset(maze, piece);
+  }
+  // How close each cell is to the piece, 1 / (1 + turns) in steps of 1/1024: sums of these are exact in any order.
+  const float* closeness(const Maze& maze, const std::vector<std::uint16_t>& pieces, int piece) const {
+    std::call_once(once_, [&] { measure(maze, pieces); });
+    return closeness_.data() + offset(maze, piece);
   }
 
  private:
+  static std::size_t offset(const Maze& maze, int piece) {
+    return static_cast<std::size_t>(piece) * static_cast<std::size_t>(maze.cells());
+  }
   void measure(const Maze& maze, const std::vector<std::uint16_t>& pieces) const;
 
   mutable std::once_flag once_;
   mutable std::vector<std::uint16_t> turns_;
+  mutable std::vector<float> closeness_;
 };
 
 }  // namespace ramify::pyrat

@@ -18,6 +18,8 @@ enum Stream : std::uint64_t { kMazeStream, kStartStream, kCheeseStream };
 constexpr float kMudUnit = 4.0f;
 constexpr float kCheeseUnit = 64.0f;
 constexpr float kTurnUnit = 64.0f;
+constexpr float kPathUnit = 16.0f;
+constexpr float kFarthest = 4.0f;  // in units of kPathUnit
 
 constexpr double kImbalance = 1.0;  // of starts='imbalanced'
 
@@ -222,6 +224,28 @@ void PyRat::observe(const State& s, int player, float* out) const {
                                      turns / kTurnUnit};
   float* plane = mud + kDirections * cells;
   for (const float number : numbers) plane = std::fill_n(plane, cells, number);
+  observe_paths(s, own, other, plane);
+}
+
+// A shortest way through a maze takes many layers of a network to find, and here only a look into a table.
+void PyRat::observe_paths(const State& s, const Player& own, const Player& other, float* out) const {
+  const Setup& setup = *s.setup;
+  const auto cells = static_cast<std::size_t>(setup.maze.cells());
+  float* const nearest = std::fill_n(out, 5 * cells, 0.0f);
+  std::fill_n(nearest, cells, kFarthest);
+  const auto scaled = [](int turns) { return std::min(static_cast<float>(turns) / kPathUnit, kFarthest); };
+  for (std::size_t piece = 0; piece < setup.pieces.size(); ++piece) {
+    if (!s.has(static_cast<int>(piece))) continue;
+    const std::uint16_t* const turns = setup.paths.to(setup.maze, setup.pieces, static_cast<int>(piece));
+    const float* const closeness = setup.paths.closeness(setup.maze, setup.pieces, static_cast<int>(piece));
+    const int mine = turns[own.cell] + own.mud, theirs = turns[other.cell] + other.mud;
+    out[setup.pieces[piece]] = scaled(mine);
+    out[cells + setup.pieces[piece]] = scaled(theirs);
+    float* const sum = out + static_cast<std::size_t>(mine < theirs ? 2 : mine > theirs ? 3 : 4) * cells;
+    for (std::size_t cell = 0; cell < cells; ++cell) sum[cell] += closeness[cell];
+    for (std::size_t cell = 0; cell < cells; ++cell)
+      nearest[cell] = std::min(nearest[cell], static_cast<float>(turns[cell]) * (1.0f / kPathUnit));
+  }
 }
 
 }  // namespace ramify

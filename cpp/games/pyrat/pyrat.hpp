@@ -120,7 +120,11 @@ class PyRat {
   //   13,14  the viewer's and the other's score        15     cheese left
   //   16     turns left, as a share of max_turns       17     turns left
   // Cells and walls are 0 or 1; mud is in units of 4 turns, scores are shares of all cheese, cheese left is in units of
-  // 64 pieces and the turns of plane 17 in units of 64. Planes 11 to 17 are constant.
+  // 64 pieces and the turns of plane 17 in units of 64. Planes 11 to 17 are constant. Of the ways to the pieces left:
+  //   18,19  at each piece: turns that the viewer and the other need to get there, in units of 16, at most 4
+  //   20-22  at each cell: how close it is, 1 / (1 + turns) summed over pieces, to those that the viewer, the other,
+  //          or both at once can reach first
+  //   23     at each cell: turns to the nearest piece, in units of 16, at most 4
   void observe(const State& s, int player, float* out) const;
 
   // The symmetries of the rectangle, first alone, then with the players changing places.
@@ -144,7 +148,7 @@ class PyRat {
   Rewards returns(const State& s) const;
 
  private:
-  static constexpr int kPlanes = 18;
+  static constexpr int kPlanes = 24;
   static constexpr Key kCheese = hash_text("pyrat cheese");
 
   // The key of a state in the same maze at the same turn.
@@ -203,6 +207,9 @@ class PyRat {
   }
 
   Rewards reward(const State& s, const std::array<int, 2>& gained) const;
+
+  // The planes of `observe` that tell of ways to the cheese.
+  void observe_paths(const State& s, const pyrat::Player& own, const pyrat::Player& other, float* out) const;
 
   pyrat::Recipe recipe_;
   pyrat::Reward reward_;

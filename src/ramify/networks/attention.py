@@ -37,7 +37,7 @@ class MazeBias(nn.Module):
         self.mud = nn.Parameter(torch.zeros(heads))
 
     def forward(self, observations: Tensor) -> Tensor:
-        """[B, 18, H, W] -> [2 B, heads, n, n], the same for both views."""
+        """[B, 24, H, W] -> [2 B, heads, n, n], the same for both views."""
         height, width = observations.shape[2], observations.shape[3]
         x, y = offsets(observations, height, width)
         near, far = torch.minimum(x.abs(), y.abs()), torch.maximum(x.abs(), y.abs())

@@ -16,7 +16,7 @@ from ramify.networks.blocks import activation, pool
 from ramify.networks.config import CellsConfig, NetworkConfig
 from ramify.networks.heads import CHEESE_CLASSES, ValueHeads, check_heads, scaled
 from ramify.networks.layouts import Spec
-from ramify.networks.mazes import EDGE, OTHER, OWN, Mover, at_cells, both, mover
+from ramify.networks.mazes import EDGE, OTHER, OWN, Mover, at_cells, both, cheese_left, mover
 
 
 def joined_views(found: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -112,6 +112,7 @@ class CellHeads(nn.Module):
         self.value = view_values(context, spec, config, payoffs=False)
         self.payoffs = PayoffHead(self.actions.size, context, config) if "payoffs" in config.heads else None
         self.cheese = nn.Conv2d(channels, CHEESE_CLASSES, 1) if "cheese" in config.heads else None
+        self.remaining = config.value_unit == "remaining"
         self.act = activation(config.activation)
 
     def forward(self, encoded: Tensor, planes: Tensor, heads: bool) -> dict[str, Tensor]:
@@ -126,6 +127,8 @@ class CellHeads(nn.Module):
             found["payoffs"] = self.payoffs(actions, self.actions(encoded, other, other_token), context)
         if heads and self.cheese is not None:
             found["cheese"] = self.cheese(encoded).flatten(2)
+        if self.remaining:
+            _in_points(found, cheese_left(planes))
         return joined_views(found)
 
     def _token(self, encoded: Tensor, moving: Mover, pooled: Tensor) -> Tensor:
@@ -134,3 +137,10 @@ class CellHeads(nn.Module):
         if self.token is None:
             return here
         return cast(Tensor, self.act(self.token(torch.cat([here, pooled, moving.numbers], dim=1))))
+
+
+def _in_points(found: dict[str, Tensor], left: Tensor) -> None:
+    """Turn values, payoffs and the squares of errors, in units of the cheese that is left, [R, 1], into points."""
+    for name, factor in (("values", left), ("payoffs", left), ("value_error", left.square())):
+        if name in found:
+            found[name] = found[name] * factor.reshape(-1, *[1] * (found[name].dim() - 1))

@@ -143,6 +143,15 @@ class CellsConfig(NetworkConfig):
     )
     policy_hidden: int = Field(default=64, ge=1, le=4096, description="Hidden units of the policy and payoff heads.")
     value_channels: int = Field(default=32, ge=1, le=4096, description="Channels pooled for the heads.")
+    value_unit: Literal["points", "remaining"] = Field(
+        default="points",
+        description=(
+            "Unit of the value head's output: points, or the cheese that is left, so that the head has the same range "
+            "on boards of all sizes."
+        ),
+    )
+
+    later: ClassVar[tuple[str, ...]] = (*NetworkConfig.later, "value_unit")
 
 
 class DestinationsConfig(CellsConfig):

@@ -13,12 +13,16 @@ from torch import Tensor
 
 from ramify.networks.layouts import Spec
 
-PLANES = 18
+PLANES = 24
 OWN, OTHER, CHEESE = 0, 1, 2  # planes
 BLOCKED, MUD = slice(3, 7), slice(7, 11)  # UP, RIGHT, DOWN, LEFT
 NUMBERS = slice(11, 18)  # constant planes: mud, scores, cheese and turns left
 NUM_NUMBERS = 7
-EXCHANGED = (1, 0, *range(2, 11), 12, 11, 14, 13, *range(15, PLANES))  # the other player's view of the same position
+PATHS = slice(18, 24)  # turns to the pieces of cheese, and how close cells are to them
+NUM_PATHS = 6
+CHEESE_UNIT = 64  # of the plane that tells how much cheese is left
+# The other player's view of the same position.
+EXCHANGED = (1, 0, *range(2, 11), 12, 11, 14, 13, *range(15, 18), 19, 18, 21, 20, 22, 23)
 ACTIONS = 5  # UP, RIGHT, DOWN, LEFT, STAY
 EDGE = 2  # numbers that describe the edge of an action: whether it is crossed, and its mud
 
@@ -32,7 +36,7 @@ def check_game(kind: str, spec: Spec) -> None:
 
 
 def views(observations: Tensor, order: Tensor) -> Tensor:
-    """[B, 18, H, W] -> [2 B, 18, H, W]: each observation, and then the same position as the other player sees it.
+    """[B, 24, H, W] -> [2 B, 24, H, W]: each observation, and then the same position as the other player sees it.
 
     ``order`` is ``EXCHANGED`` as a tensor on the device of the observations.
     """
@@ -58,6 +62,11 @@ class Mover:
 def cell_numbers(planes: Tensor) -> Tensor:
     """The numbers of constant planes, [R, 7]."""
     return planes[:, NUMBERS, 0, 0]
+
+
+def cheese_left(planes: Tensor) -> Tensor:
+    """The number of pieces of cheese left, [R, 1]."""
+    return planes[:, 15, 0, :1] * CHEESE_UNIT
 
 
 def mover(planes: Tensor, plane: int) -> Mover:

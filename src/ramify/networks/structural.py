@@ -39,9 +39,9 @@ class SymmetricMLP(GameNetwork):
         super().__init__(config, spec)
         check_heads(config, spec, ("ownership", "cheese"))
         cells = math.prod(spec.observation_shape[1:])
-        self.maze = nn.Linear(9 * cells + 3, config.width)
-        self.own = nn.Linear(cells + 2, config.width, bias=False)
-        self.other = nn.Linear(cells + 2, config.width, bias=False)
+        self.maze = nn.Linear(11 * cells + 3, config.width)
+        self.own = nn.Linear(3 * cells + 2, config.width, bias=False)
+        self.other = nn.Linear(3 * cells + 2, config.width, bias=False)
         self.layers = nn.ModuleList(nn.Linear(config.width, config.width) for _ in range(config.layers - 1))
         self.policy = nn.Linear(config.width, spec.num_actions)
         self.value = view_values(config.width, spec, config)
@@ -49,8 +49,9 @@ class SymmetricMLP(GameNetwork):
 
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
         cells, numbers = observations.flatten(2), mazes.cell_numbers(observations)
-        maze = torch.cat([cells[:, 2:11].flatten(1), numbers[:, 4:]], dim=1)
-        players = torch.cat([cells[:, :2], numbers[:, :4].reshape(-1, 2, 2).transpose(1, 2)], dim=2)
+        maze = torch.cat([cells[:, 2:11].flatten(1), cells[:, 22:].flatten(1), numbers[:, 4:]], dim=1)
+        ways = [cells[:, :2], cells[:, 18:20], cells[:, 20:22]]  # of each player
+        players = torch.cat([*ways, numbers[:, :4].reshape(-1, 2, 2).transpose(1, 2)], dim=2)
         x = self.maze(maze).unsqueeze(1) + self.own(players) + self.other(players.flip(1))
         x = self.act(x).flatten(0, 1)
         for layer in self.layers:
@@ -109,8 +110,9 @@ class CellsAttention(CellNetwork):
 
     def __init__(self, config: CellsAttentionConfig, spec: Spec) -> None:
         super().__init__(config, spec)
-        # Per cell: viewer, other player, cheese, blocked ways, mud around; then the numbers and the size of the board.
-        self.stem = nn.Linear(5 + mazes.NUM_NUMBERS + 1, config.width)
+        # Per cell: viewer, other player, cheese, blocked ways, mud around and the ways to the cheese; then the numbers
+        # and the size of the board.
+        self.stem = nn.Linear(5 + mazes.NUM_PATHS + mazes.NUM_NUMBERS + 1, config.width)
         self.bias = MazeBias(config.attention_heads, config.reach)
         self.layers = nn.ModuleList(AttentionLayer(config) for _ in range(config.layers))
         self.norm = nn.LayerNorm(config.width)
@@ -121,7 +123,7 @@ class CellsAttention(CellNetwork):
         height, width = planes.shape[2], planes.shape[3]
         around = [planes[:, part].sum(dim=1, keepdim=True) for part in (mazes.BLOCKED, mazes.MUD)]
         size = torch.full_like(around[0], side_offset(planes))
-        cells = torch.cat([planes[:, :3], *around, planes[:, mazes.NUMBERS], size], dim=1)
+        cells = torch.cat([planes[:, :3], *around, planes[:, mazes.PATHS], planes[:, mazes.NUMBERS], size], dim=1)
         x = self.stem(cells.flatten(2).transpose(1, 2))
         bias = self.bias(observations)
         for layer in self.layers:
