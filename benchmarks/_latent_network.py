@@ -75,9 +75,10 @@ class Graph:
 
 
 class BoardModel:
-    """The network as ``SelfPlay`` and ``Searcher`` take it. On CUDA every call replays the graph of a padded batch."""
+    """The network as ``SelfPlay`` and ``Searcher`` take it. On CUDA every call is part of a graph of a padded batch."""
 
     acting = "alternating"
+    capturable = True
 
     def __init__(self, game: Any, device: str, blocks: int = 4, channels: int = 64, compiled: bool = False) -> None:
         planes, *board = game.observation_shape
@@ -104,7 +105,7 @@ class BoardModel:
         return LatentOutput(latents, logits, values)
 
     def recurrent(self, latents: Tensor, actions: Tensor) -> LatentOutput:
-        return LatentOutput(*self._run("recurrent", latents, actions))
+        return LatentOutput(*self._calls["recurrent"](latents, actions))
 
     @torch.no_grad()
     def _run(self, name: str, *inputs: Tensor) -> Outputs:

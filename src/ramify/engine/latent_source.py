@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ramify import _core
 from ramify.engine.batch import Arrays, LatentModel, per_player
 from ramify.engine.config import SearchConfig
+from ramify.engine.latent_steps import Steps
 from ramify.engine.latents import Latents, from_bits, loaded_torch, to_device, to_host
 from ramify.games import State
 
@@ -57,6 +59,7 @@ class LatentSource:
         device = getattr(model, "input_device", None)
         self._device = None if device is None else loaded_torch().device(device)
         self.overlaps = bool(getattr(model, "asynchronous", False))
+        self._steps = Steps(model, self.latents) if getattr(model, "capturable", False) else None
         self._shape = tuple(observation_shape)  # of the states that are searched, otherwise of the latest one
         self._arrays: dict[int, Arrays] = {}
         self._made: dict[int, tuple[Any, ...]] = {}  # by lane: shape of an observation, and whether in pinned memory
@@ -104,34 +107,40 @@ class LatentSource:
         return device is not None and device.type == "cuda"
 
     def start(self, lane: int, rows: int) -> Started | None:
-        return Started(self.submit(self._arrays[lane], rows)) if self.overlaps else None
+        return Started(self._submit(lane, rows)) if self.overlaps else None
 
     def answer(self, lane: int, counts: Sequence[int]) -> Found:
-        return self.submit(self._arrays[lane], sum(counts))()
+        return self._submit(lane, sum(counts))()
 
-    def submit(self, arrays: Arrays, rows: int) -> Callable[[], Found]:
-        """Start the evaluation of the first rows; the result waits for it, and until then the arrays must stay."""
+    def _submit(self, lane: int, rows: int) -> Callable[[], Found]:
+        """Start the evaluation of the lane's first rows; the result waits for it, and until then its arrays must stay."""
+        arrays = self._arrays[lane]
         roots = arrays["parents"][:rows] < 0
         count = int(np.count_nonzero(roots))
         if count in (0, rows):
-            parts = [self._call(arrays, slice(0, rows), root=count > 0)]
+            parts = [self._encode(arrays, slice(0, rows)) if count else self._advance(lane, slice(0, rows))]
         else:
-            parts = [
-                self._call(arrays, np.flatnonzero(roots), root=True),
-                self._call(arrays, np.flatnonzero(~roots), root=False),
-            ]
+            parts = [self._encode(arrays, np.flatnonzero(roots)), self._advance(lane, np.flatnonzero(~roots))]
         return lambda: self._joined(parts, rows)
 
-    def _call(self, arrays: Arrays, rows: Any, *, root: bool) -> Part:
-        """One call of the model; its latent states are kept at once."""
-        actions, slots = arrays["actions"][rows], arrays["slots"][rows]
-        if root:
-            output = self.model.initial(self._input(arrays["observations"][rows]))
-        else:
-            taken = actions if self.model.acting == "both" else np.maximum(actions[:, 0], actions[:, 1])
-            output = self.model.recurrent(self.latents.take(arrays["parents"][rows]), self._input(taken))
+    def _encode(self, arrays: Arrays, rows: Any) -> Part:
+        return self._part(arrays, rows, self.model.initial(self._input(arrays["observations"][rows])))
+
+    def _advance(self, lane: int, rows: Any) -> Part:
+        arrays = self._arrays[lane]
+        parents, actions, slots = (arrays[name][rows] for name in ("parents", "actions", "slots"))
+        taken = actions if self.model.acting == "both" else np.maximum(actions[:, 0], actions[:, 1])
+        if self._steps is None:
+            return self._part(arrays, rows, self.model.recurrent(self.latents.take(parents), self._input(taken)))
+        wait = functools.cache(self._steps.start(lane, parents, slots, np.atleast_2d(taken.T), self.slots.capacity))
+        acting = arrays["acting"][rows].view(np.bool_)
+        return Part(rows, acting, actions >= 0, lambda: wait()[0], lambda: wait()[1], lambda: wait()[2])
+
+    def _part(self, arrays: Arrays, rows: Any, output: Any) -> Part:
+        """What one call of the model found; its latent states are kept at once."""
         check_output(output)
-        self.latents.put(slots, output.latents, self.slots.capacity)
+        actions = arrays["actions"][rows]
+        self.latents.put(arrays["slots"][rows], output.latents, self.slots.capacity)
         return Part(
             rows,
             arrays["acting"][rows].view(np.bool_),

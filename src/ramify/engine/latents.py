@@ -67,6 +67,11 @@ class Latents:
             rows = rows.to(self.device, self._store.dtype)
             self._store.index_copy_(0, to_device(slots, self.device).long(), rows)
 
+    def reserve(self, capacity: int) -> Any:
+        """The tensor of all latent states, with room for this many; some must have been kept before."""
+        self._grow(self._store[:0], capacity)
+        return self._store
+
     def _grow(self, rows: Any, capacity: int) -> None:
         old = self._store
         if old is not None and tuple(rows.shape[1:]) != tuple(old.shape[1:]):
