@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -34,17 +35,20 @@ class ThreadPool {
   // of them is thrown again here.
   void run(const std::function<void(int)>& work) {
     if (!shared_ || forks_ != fork_count()) restart();
-    {
-      const std::lock_guard<std::mutex> guard(shared_->mutex);
-      shared_->work = &work;
-      shared_->running = threads_ - 1;
-      ++shared_->round;
+    shared_->work = &work;
+    shared_->running = threads_ - 1;
+    ++shared_->round;
+    if (shared_->sleeping > 0) {
+      // A thread that is about to sleep holds the mutex until it can be notified.
+      { const std::lock_guard<std::mutex> guard(shared_->mutex); }
+      shared_->wake.notify_all();
     }
-    shared_->wake.notify_all();
     shared_->attempt(work, 0);
-    shared_->spin([this] { return shared_->running == 0; });
-    std::unique_lock<std::mutex> guard(shared_->mutex);
-    shared_->done.wait(guard, [this] { return shared_->running == 0; });
+    const auto all_done = [this] { return shared_->running == 0; };
+    if (!shared_->spin(all_done)) {
+      std::unique_lock<std::mutex> guard(shared_->mutex);
+      shared_->done.wait(guard, all_done);
+    }
     if (shared_->error) std::rethrow_exception(std::exchange(shared_->error, nullptr));
   }
 
@@ -59,15 +63,25 @@ class ThreadPool {
     std::exception_ptr error;
     std::atomic<std::uint64_t> round{0};
     std::atomic<int> running{0};
+    std::atomic<int> sleeping{0};  // workers that have to be woken
     std::atomic<bool> stopping{false};
     bool spins = false;  // there is a core for every thread
 
-    // Waits a moment for a condition, without sleep: work often comes in short pieces, and to wake a thread takes as long
-    // as one of them.
+    // Waits a moment for a condition, without sleep: work often comes in short pieces, and to wake many threads takes
+    // longer than one of them. Returns whether the condition is met.
     template <class Condition>
-    void spin(Condition met) const {
-      constexpr int kTurns = 1000;  // a few ten microseconds
-      for (int turn = 0; spins && turn < kTurns && !met(); ++turn) pause_briefly();
+    bool spin(Condition met) const {
+      using Clock = std::chrono::steady_clock;
+      constexpr auto kMoment = std::chrono::microseconds(200);
+      constexpr int kTurns = 64;  // between two looks at the clock
+      if (met()) return true;
+      if (!spins) return false;
+      for (const auto end = Clock::now() + kMoment; Clock::now() < end;)
+        for (int turn = 0; turn < kTurns; ++turn) {
+          if (met()) return true;
+          pause_briefly();
+        }
+      return false;
     }
 
     void attempt(const std::function<void(int)>& task, int index) {
@@ -81,19 +95,21 @@ class ThreadPool {
 
     void loop(int index) {
       std::uint64_t seen = 0;
+      const auto called = [&] { return stopping || round != seen; };
       while (true) {
-        const std::function<void(int)>* task;
-        spin([&] { return stopping || round != seen; });
-        {
+        if (!spin(called)) {
           std::unique_lock<std::mutex> guard(mutex);
-          wake.wait(guard, [&] { return stopping || round != seen; });
-          if (stopping) return;
-          seen = round;
-          task = work;
+          ++sleeping;
+          wake.wait(guard, called);
+          --sleeping;
         }
-        attempt(*task, index);
-        const std::lock_guard<std::mutex> guard(mutex);
-        if (--running == 0) done.notify_all();
+        if (stopping) return;
+        seen = round;  // the next round begins only when this one is done
+        attempt(*work, index);
+        if (--running == 0) {
+          { const std::lock_guard<std::mutex> guard(mutex); }  // as in run
+          done.notify_all();
+        }
       }
     }
   };
