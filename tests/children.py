@@ -14,6 +14,7 @@ import sys
 import tempfile
 import types
 from collections.abc import Callable, Sequence
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,13 +85,19 @@ def run_program(code: str, *arguments: str, folder: Path, timeout: float = 300) 
     return _forked(_run_code, (code, *arguments), folder, "", timeout)
 
 
-def _forked(target: Callable[..., None], arguments: Sequence[str], folder: Path, typed: str, timeout: float) -> Ended:
+def forking_context() -> ForkServerContext:
+    """For processes that are forked from one that has imported everything."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["ramify.cli.app", "ramify.arena", "ramify.training", "ramify.store"])
+    return context
+
+
+def _forked(target: Callable[..., None], arguments: Sequence[str], folder: Path, typed: str, timeout: float) -> Ended:
+    context = forking_context()
     with tempfile.TemporaryDirectory() as streams:
         paths = [Path(streams) / name for name in ("in", "out", "err")]
         paths[0].write_text(typed, encoding="utf-8")
-        place = (str(folder), dict(os.environ), [str(path) for path in paths])
+        place = (str(folder.resolve()), dict(os.environ), [str(path) for path in paths])
         process: Any = context.Process(target=_begin, args=(target, arguments, *place))
         process.start()
         process.join(timeout)

@@ -40,7 +40,7 @@ def terminable() -> Iterator[None]:
 def uninterrupted() -> Iterator[None]:
     """Defer Ctrl-C and SIGTERM to the end of the block, so that it is either not begun or done completely."""
     pending: list[int] = []
-    before: dict[int, Any] = {}
+    before: dict[signal.Signals, Any] = {}
     try:
         if threading.current_thread() is threading.main_thread():  # no other thread receives signals
             for number in (signal.SIGINT, signal.SIGTERM):
