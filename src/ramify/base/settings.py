@@ -104,6 +104,7 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
         elif not name:
             lines.append(f"{what} settings: {text}")
         else:
-            wanted = PLAIN.get(problem["type"], text[:1].lower() + text[1:]).format(**problem.get("ctx", {}))
-            lines.append(f"{what} setting {name}={problem['input']!r}: {wanted}")
+            if problem["type"] in PLAIN:
+                text = PLAIN[problem["type"]].format(**problem.get("ctx", {}))
+            lines.append(f"{what} setting {name}={problem['input']!r}: {text[:1].lower()}{text[1:]}")
     return "; ".join(lines)

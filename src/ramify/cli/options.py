@@ -53,8 +53,8 @@ def list_settings(words: Words, config: type[Settings]) -> Words:
         if get_origin(field.annotation) is Literal:
             meaning += f" One of {', '.join(map(str, get_args(field.annotation)))}."
         if isinstance(default, Settings):
-            default, meaning = "(group)", f"{meaning} Default: {default.model_dump_json()}"
-        table.add_row(name, str(default), Text(meaning))
+            meaning += f" Default: {default.model_dump_json()}"
+        table.add_row(name, "(group)" if isinstance(default, Settings) else str(default), Text(meaning))
     table_console().print(table)
     raise typer.Exit
 
