@@ -14,7 +14,7 @@ CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
 INSTALLED    := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format signature bench fuzz stub sanitize sanitize-threads check-arm64 install dependencies clean
+.PHONY: help demo test test-slow lint format signature bench fuzz stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,13 +73,19 @@ $(PY):
 
 # An editable install does not rebuild C++ by itself: any change under cpp/ comes through here. Build tools live in the
 # environment and the build folder is kept, so that only what changed is compiled. Dependencies are looked at again
-# only when one of the files that name them has changed.
+# only when one of the files that name them has changed; the core is compiled while they are installed.
 $(INSTALLED): $(CORE_SOURCES) pyproject.toml constraints.txt | $(PY)
-	@$(if $(filter pyproject.toml constraints.txt,$?),$(MAKE) --no-print-directory dependencies)
-	@echo "building the core"
-	@$(PIP) --no-build-isolation --no-deps -C cmake.define.RAMIFY_WERROR=ON -e .
+	@$(if $(filter pyproject.toml constraints.txt,$?),$(MAKE) --no-print-directory build-tools)
+	@$(MAKE) --no-print-directory -j 2 core $(if $(filter pyproject.toml constraints.txt,$?),dependencies)
 	@touch $@
 
-dependencies: | $(PY)
+build-tools: | $(PY)
 	@echo "installing what the project needs (minutes the first time)"
+	@$(PY) -m tools.requirements --build >$(VENV)/build-tools.txt && $(PIP) -r $(VENV)/build-tools.txt
+
+core: | $(PY)
+	@echo "building the core"
+	@$(PIP) --no-build-isolation --no-deps -C cmake.define.RAMIFY_WERROR=ON -e .
+
+dependencies: | $(PY)
 	@$(PY) -m tools.requirements $(EXTRAS) >$(VENV)/requirements.txt && $(PIP) -r $(VENV)/requirements.txt

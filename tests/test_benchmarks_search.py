@@ -94,7 +94,7 @@ def test_evaluations_saved_are_those_of_known_curves() -> None:
 
 
 def test_transpositions_measures_every_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transpositions, "POSITIONS", 6)
+    monkeypatch.setattr(transpositions, "POSITIONS", 3)
     monkeypatch.setattr(transpositions, "BUDGETS", (50, 100, 200))
     monkeypatch.setattr(transpositions, "AT", 100)
     monkeypatch.setattr(transpositions, "LONG", 1_000)

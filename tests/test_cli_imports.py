@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from ramify.base.imports import import_modules
+from tests.children import Ended, run_command, run_program
 
 EXAMPLE = Path(__file__).parent.parent / "examples/tictactoe_python.py"
 PLAYER = """
@@ -46,10 +45,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ramify(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "ramify", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=300)
-    return done.returncode, done.stdout, done.stderr
+def ramify(folder: Path, *arguments: str) -> Ended:
+    return run_command(*arguments, folder=folder)
 
 
 def test_a_game_from_a_file_and_from_a_module(folder: Path) -> None:
@@ -165,11 +162,9 @@ def test_a_module_given_now_wins_over_that_of_the_run(tmp_path: Path) -> None:
     files = [tmp_path / f"{name}_game.py" for name in ("old", "other", "new")]
     for file in files:
         file.write_text(text.replace("tictactoe_python", "other_game") if file.stem == "other_game" else text)
-    done = subprocess.run(
-        [sys.executable, "-c", RESUMED, *map(str, files)], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert [done.stderr.count(word) for word in ("old_game.py", "other_game.py", "new_game.py")] == [1, 0, 1]
+    ended = run_program(RESUMED, *map(str, files), folder=tmp_path)
+    assert ended.code == 0, ended.err
+    assert [ended.err.count(word) for word in ("old_game.py", "other_game.py", "new_game.py")] == [1, 0, 1]
 
 
 @pytest.mark.slow

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import ramify as rf
 from ramify.arena import Limits, MatchConfig, PlayerConfig, match
+from ramify.cli.analyze import FEW_SIMULATIONS
+from ramify.cli.watch import SLOW_PLAYERS
 from ramify.games.ending import MOST_TURNS
 from ramify.games.failures import game_failure
 from ramify.selfplay import PlayConfig, SelfPlay
+from tests.children import Ended, run_command
 
 GAME = '''
 from typing import Annotated
@@ -68,10 +69,8 @@ COMMANDS = {
 }
 
 
-def ramify(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "ramify", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=300)
-    return done.returncode, done.stdout, done.stderr
+def ramify(folder: Path, *arguments: str) -> Ended:
+    return run_command(*arguments, folder=folder)
 
 
 def line_of(text: str, part: str) -> int:
@@ -149,7 +148,7 @@ def test_check_shows_the_problems_of_a_game_and_that_there_are_none(tmp_path: Pa
     (tmp_path / "good.py").write_text(GAME)
     code, out, err = ramify(tmp_path, "check", "pile", "-p", "size=7", "--import", "good.py", "--games", "5")
     assert (code, err) == (0, "")
-    assert out.startswith("pile(size=7, kind=1): every promise kept in 5 games")
+    assert out.startswith("pile(size=7, kind=1): no problems found in 5 games")
     (tmp_path / "bad.py").write_text(RAISING)
     code, out, err = ramify(tmp_path, "check", "pile", "--import", "bad.py", "--json")
     assert (code, err) == (1, "")
@@ -157,6 +156,17 @@ def test_check_shows_the_problems_of_a_game_and_that_there_are_none(tmp_path: Pa
     assert not found["ok"]
     assert {problem["promise"] for problem in found["problems"]} == {"playing"}
     assert "KeyError" in found["problems"][0]["seen"]
+
+
+def test_searches_of_a_slow_game_are_small_unless_said_otherwise(tmp_path: Path) -> None:
+    """Games in Python take a hundred times as long as those of the core."""
+    (tmp_path / "own.py").write_text(GAME)
+    code, out, _ = ramify(tmp_path, "analyze", "pile", "--import", "own.py", "--json")
+    assert (code, json.loads(out)["stats"]["simulations"]) == (0, FEW_SIMULATIONS)
+    code, out, _ = ramify(tmp_path, "watch", "pile", "--import", "own.py")
+    assert (code, out.splitlines()[:2]) == (0, [f"player {n}: {player}" for n, player in enumerate(SLOW_PLAYERS)])
+    code, out, _ = ramify(tmp_path, "watch", "pile", "random", "--import", "own.py", "-s", "simulations=5")
+    assert (code, out.splitlines()[:2]) == (0, ["player 0: random", "player 1: search:simulations=5"])
 
 
 def test_check_shows_once_what_is_wrong_in_every_game(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from rich.console import Console
 import ramify as rf
 from ramify.cli import main
 from ramify.cli.heat import heat_style, hex_heat, ranking
+from tests.children import run_command
 
 COMMAND = [sys.executable, "-m", "ramify", "play"]
 FAKE_HTP = Path(__file__).parent / "protocols" / "fake_htp.py"
@@ -28,10 +29,9 @@ FAKE_UCI = Path(__file__).parent / "protocols" / "fake_uci.py"
 
 def piped(*arguments: str, typed: str) -> list[str]:
     """What a process shows when these lines are typed."""
-    command = [*COMMAND, *arguments]
-    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+    ended = run_command("play", *arguments, folder=Path(), typed=typed)
+    assert (ended.code, ended.err) == (0, "")
+    return ended.out.splitlines()
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.children import run_program
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs/python.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -19,10 +19,9 @@ LAST = ["[0. 0.]", "[  0   0   0   0 199]", "True", "stronger", "20", "4", "20",
 @pytest.mark.parametrize(("number", "last"), list(enumerate(LAST)))
 def test_an_example_runs(number: int, last: str, tmp_path: Path) -> None:
     pytest.importorskip("torch" if number in (2, 5) else "sqlalchemy")
-    command = [sys.executable, "-c", EXAMPLES[number]]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == last
+    ended = run_program(EXAMPLES[number], folder=tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[-1] == last
 
 
 def test_every_example_is_tested() -> None:

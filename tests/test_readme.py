@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,6 +14,7 @@ import ramify as rf
 from ramify import _core
 from ramify.cli import html
 from ramify.cli.analysis import picture
+from tests.children import run_command, run_program
 from tools import readme_pictures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,9 +34,9 @@ def commands(program: str) -> list[list[str]]:
 
 def shown_by(number: int) -> list[str]:
     """What the example of that number prints."""
-    example = blocks("python")[number]
-    done = subprocess.run([sys.executable, "-c", example], check=True, capture_output=True, text=True)
-    return done.stdout.splitlines()
+    ended = run_program(blocks("python")[number], folder=ROOT)
+    assert (ended.code, ended.err) == (0, "")
+    return ended.out.splitlines()
 
 
 def test_every_python_example_is_tested_below() -> None:
@@ -65,17 +64,16 @@ def test_the_example_of_a_position_finds_mate() -> None:
 def test_the_example_of_a_game_is_in_order_and_is_played_well() -> None:
     *report, action = shown_by(3)
     assert any("take2" in line for line in report)
-    assert report[0].startswith("pile(): every promise kept in 50 games")
+    assert report[0].startswith("pile(): no problems found in 50 games")
     assert action == "1"  # ten on the pile, and eight are a loss for the next player
 
 
 @pytest.mark.parametrize("arguments", commands("ramify"), ids=" ".join)
 def test_the_commands_work(arguments: list[str], tmp_path: Path) -> None:
     (tmp_path / "pile.py").write_text(blocks("python")[3], encoding="utf-8")  # the game of the reader's own
-    command = [sys.executable, "-m", "ramify", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout
+    ended = run_command(*arguments, folder=tmp_path)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out
 
 
 def test_the_commands_are_targets() -> None:
@@ -88,6 +86,12 @@ def test_the_links_lead_somewhere() -> None:
     links = re.findall(r"\]\(([^)#]+)", README)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_no_page_has_the_marks_of_a_merge() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 30
+    assert [page.name for page in pages if re.search("^(<{7}|={7}|>{7})", page.read_text("utf-8"), re.MULTILINE)] == []
 
 
 def test_the_picture_of_a_report_has_its_parts() -> None:

@@ -98,7 +98,7 @@ def test_networks_too(tmp_path: Path, parallel: ParallelSettings) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("torch")
     game = rf.make("hex", size=3)
-    file = rf.networks.save(tmp_path / "net", rf.networks.make(game, "1x8"))
+    file = rf.networks.save(tmp_path / "net", rf.networks.make(game, "mlp:1x8"))
     players = [read_player(f"network:network={file}"), read_player(f"search:network={file},simulations=8")]
     alone = match(game, players[0], players[1], 10, parallel=ParallelSettings(concurrency=1))
     assert alone == match(game, players[0], players[1], 10, parallel=parallel)

@@ -15,7 +15,7 @@ from tests.reference import graph_search, hex_search
 from tests.reference.config import Config
 from tests.reference.evaluators import HashEvaluator
 
-SIMULATIONS = 300
+SIMULATIONS, MANY = 150, 300
 
 # The settings of the algorithms that the engine contains, then each setting on its own.
 SETTINGS: list[dict[str, Any]] = [
@@ -31,11 +31,17 @@ SETTINGS: list[dict[str, Any]] = [
 WEIGHTS = ["conditional", "prior", "visits", "blended"]
 
 
-def compare(state: rf.State, evaluator: HashEvaluator, settings: dict[str, Any], reference: Any = graph_search) -> None:
+def compare(
+    state: rf.State,
+    evaluator: HashEvaluator,
+    settings: dict[str, Any],
+    reference: Any = graph_search,
+    simulations: int = SIMULATIONS,
+) -> None:
     engine = Stepper(state, evaluator, rf.SearchConfig(**settings))
     known = {key: value for key, value in settings.items() if key != "canonical"}
     slow = reference.Search(state, evaluator, Config(**known, priors_from_logits=_core.softmax))
-    for simulation in range(SIMULATIONS):
+    for simulation in range(simulations):
         engine.simulate()
         slow.simulate()
         report = engine.report()
@@ -59,22 +65,25 @@ def test_engine_equals_transcription(name: str, seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "seed"), positions(252)[36:])
+@pytest.mark.parametrize(("name", "seed"), positions(252))
 def test_engine_equals_transcription_on_many_positions(name: str, seed: int) -> None:
-    compare(walk(name, seed), HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS), settings_for(name, seed))
+    evaluator = HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS)
+    compare(walk(name, seed), evaluator, settings_for(name, seed), simulations=MANY)
 
 
 FORCED = [(form, by, k) for form in ("sqrt", "linear") for by in ("player", "pair") for k in (2.0, 12.0)]
 
 
+@pytest.mark.parametrize("simulations", [100, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("form", "by", "k"), FORCED)
 @pytest.mark.parametrize("name", ["pyrat", "goofspiel", "hex"])
-def test_forced_playouts_equal_the_transcription(name: str, form: str, by: str, k: float) -> None:
+def test_forced_playouts_equal_the_transcription(name: str, form: str, by: str, k: float, simulations: int) -> None:
     seed = int(k) % 5
-    forced = {"forced_playouts": k, "forced_form": form, "forced_by": by}
-    compare(
-        walk(name, seed), HashEvaluator(seed, zero_sum=name == "hex"), {**settings_for(name, seed + int(k)), **forced}
-    )
+    settings = {
+        **settings_for(name, seed + int(k)),
+        **{"forced_playouts": k, "forced_form": form, "forced_by": by},
+    }
+    compare(walk(name, seed), HashEvaluator(seed, zero_sum=name == "hex"), settings, simulations=simulations)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -150,7 +150,7 @@ def test_refusals() -> None:
         rf.alphabeta(start())
     with pytest.raises(ValueError, match="did you mean 'width'"):
         rf.alphabeta(start(), depth=1, widht=3)
-    with pytest.raises(ValueError, match="depth=0: input should be greater"):
+    with pytest.raises(ValueError, match="depth=0: must be at least 1"):
         AlphaBetaConfig(depth=0)
     with pytest.raises(ValueError, match="a game that ranks its actions"):
         rf.alphabeta(start(), depth=1, width=3)

@@ -48,7 +48,7 @@ def check_value(table: np.ndarray, found: rf.equilibria.Equilibrium) -> None:
 
 
 def test_values_are_those_of_linear_programming() -> None:
-    for table in random_tables(seed=1, count=1000):
+    for table in random_tables(seed=1, count=300):
         check_value(table, solve(table))
 
 
@@ -80,7 +80,7 @@ def test_equilibrium_sets_are_those_of_nashpy() -> None:
 def test_equilibrium_sets_are_those_of_exact_arithmetic() -> None:
     """Whole numbers from few: nearly every game is degenerate. Sets, multiplicity, uniqueness; one outcome too."""
     rng = np.random.default_rng(4)
-    for k in range(200):
+    for k in range(100):
         first, second = rng.integers(-1 - k % 3, 2 + k % 3, (2, *rng.integers(1, 5, 2)))
         second = -first if k % 3 == 0 else second
         exact = extreme_equilibria(*([[Fraction(int(v)) for v in row] for row in table] for table in (first, second)))

@@ -66,18 +66,24 @@ def test_max_nodes_says_so(threads: int) -> None:
 CHUNK = 4 * MIB  # what a graph gets at a time
 
 
+FULL: list[dict[str, Any]] = [
+    {},
+    {"graph": True, "canonical": True, "batch": 32},
+    {"threads": 2},
+    {"solver": True, "graph": True},
+    {"selection": "gumbel", "batch": 8},
+    {"normalize": "minmax", "threads": 2, "batch": 32},
+]
+
+
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "native"),
     [
-        {},
-        {"threads": 2},
-        {"graph": True, "canonical": True, "batch": 32},
-        {"solver": True, "graph": True},
-        {"selection": "gumbel", "batch": 8},
-        {"normalize": "minmax", "threads": 2, "batch": 32},
+        *((settings, True) for settings in FULL),
+        *((settings, False) for settings in FULL[:2]),
+        *(pytest.param(settings, False, marks=pytest.mark.slow) for settings in FULL[2:]),
     ],
 )
-@pytest.mark.parametrize("native", [True, False])
 def test_a_graph_without_room_is_searched_on(
     settings: dict[str, Any], native: bool, limit_bytes: Callable[[int], None]
 ) -> None:
@@ -113,11 +119,12 @@ def test_room_for_pairs_of_outcomes_may_end_too(settings: dict[str, Any], limit_
 def fill_memory(threads: int) -> None:
     """In a process that may not get any more memory."""
     state = rf.make("hex", size=19).initial_state()
-    searcher = searcher_of(state, simulations=1000, threads=threads)
+    evaluator = rf.evaluators.Uniform()  # without random games the memory is full sooner
+    searcher = searcher_of(state, evaluator, simulations=1000, threads=threads)
     searcher.run(state)  # libraries, threads and their stacks are there
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 40 * MIB,) * 2)
-    result = rf.Searcher(state.game, None, searcher.config.replace(simulations=60_000)).run(state)
+    result = rf.Searcher(state.game, evaluator, searcher.config.replace(simulations=60_000)).run(state)
     assert result.stats["full_reason"] == "memory", result.stats
     assert result.stats["simulations"] == 60_000
     assert result.visits.sum() >= 59_900
@@ -130,8 +137,8 @@ def test_memory_that_ends_ends_the_growth(threads: int) -> None:
 
 
 def advance_without_memory() -> None:
-    state = rf.make("hex", size=19).initial_state()
-    searcher = searcher_of(state, simulations=20_000, c_puct=0.2)
+    state = rf.make("hex", size=11).initial_state()
+    searcher = searcher_of(state, simulations=10_000, c_puct=0.2)
     searcher.run(state)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     action = searcher.run(state).action()
@@ -141,7 +148,7 @@ def advance_without_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     state.apply(action)
     result = searcher.run(state)
-    assert result.visits.sum() == 19_999  # of a new graph
+    assert result.visits.sum() == 9_999  # of a new graph
 
 
 @limited

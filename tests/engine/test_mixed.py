@@ -88,7 +88,7 @@ def test_pairs_are_drawn_from_strategies_and_a_floor(selection: Any) -> None:
 # --- equilibria ---
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_regret_matching_solves_every_golden_matrix(seed: int) -> None:
     count = 0
     for name, payoffs in golden_matrices():
@@ -152,7 +152,7 @@ def regrets_of(rule: reference.RegretMatching, table: Any, rounds: int) -> list[
     return [float(sums[player].max() - got[player]) / rounds for player in (0, 1)]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))])
 def test_external_regret_vanishes_in_general_sum_games(seed: int) -> None:
     """So play approaches a coarse correlated equilibrium; no more is promised."""
     table = np.random.default_rng(seed).uniform(-1, 1, (2, 4, 3))

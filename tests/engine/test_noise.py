@@ -22,8 +22,9 @@ def priors_of(seed: int, state: rf.State, simulations: int = 1, **settings: Any)
 @pytest.mark.parametrize("alpha", [0.03, 0.3, 1.0, 10.0])
 def test_noise_is_dirichlet(alpha: float) -> None:
     state, n, draws = tictactoe(4), 8, 3000
-    samples = np.stack([priors_of(seed, state, noise_fraction=1.0, noise_alpha=alpha)[1] for seed in range(draws)])
-    samples = samples.astype(np.float64)
+    searcher = searcher_of(state, HashEvaluator(1), simulations=1, noise_fraction=1.0, noise_alpha=alpha)
+    results = searcher.run_many([state] * draws, range(draws))
+    samples = np.stack([result.priors[1] for result in results]).astype(np.float64)
     np.testing.assert_allclose(samples.sum(axis=1), 1, atol=2 * STEP)
     mean, variance = 1 / n, (1 / n) * (1 - 1 / n) / (n * alpha + 1)
     covariance = -1 / n**2 / (n * alpha + 1)

@@ -18,7 +18,7 @@ TicTacToe = load_example().TicTacToe
 
 
 def found(game, **options):
-    report = rf.check_game(game, **{"games": 20, "raises": False, "max_turns": 100, "max_seconds": 30} | options)
+    report = rf.check_game(game, **{"games": 8, "raises": False, "max_turns": 100, "max_seconds": 30} | options)
     return report, {problem.promise for problem in report.problems}
 
 

@@ -47,10 +47,11 @@ def test_a_number_alone_is_an_action_where_no_name_is_a_number() -> None:
         play_words(other.copy(), ["1"])
 
 
-def test_san_means_what_python_chess_says() -> None:
+@pytest.mark.parametrize("games", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_san_means_what_python_chess_says(games: int) -> None:
     chess = pytest.importorskip("chess")
     rng = random.Random(5)
-    for _ in range(3):
+    for _ in range(games):
         state, board = rf.make("chess").initial_state(), chess.Board()
         while not state.is_over and board.ply() < 80:
             moves = list(board.legal_moves)

@@ -306,21 +306,22 @@ def test_presets():
 def turns_from(board, start):
     """Turns to every cell, by relaxing all edges until nothing changes; mud of N turns takes N + 1."""
     mud = mud_map(board)
+    costs = [(*edge, 1 + mud.get(edge, 0)) for edge in open_edges(board)]
+    ways = [*costs, *((b, a, cost) for a, b, cost in costs)]
     turns = dict.fromkeys([(x, y) for x in range(board["width"]) for y in range(board["height"])], 10**6)
     turns[tuple(start)] = 0
     changed = True
     while changed:
         changed = False
-        for edge in open_edges(board):
-            for a, b in (tuple(edge), tuple(edge)[::-1]):
-                cost = turns[a] + 1 + mud.get(edge, 0)
-                if cost < turns[b]:
-                    turns[b], changed = cost, True
+        for a, b, cost in ways:
+            if turns[a] + cost < turns[b]:
+                turns[b], changed = turns[a] + cost, True
     return turns
 
 
 def imbalance(board):
-    totals = [sum(turns_from(board, board[who])[tuple(cell)] for cell in board["cheese"]) for who in ("p1", "p2")]
+    distances = [turns_from(board, board[who]) for who in ("p1", "p2")]
+    totals = [sum(turns[tuple(cell)] for cell in board["cheese"]) for turns in distances]
     return abs(totals[0] - totals[1]) / len(board["cheese"])
 
 

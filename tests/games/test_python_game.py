@@ -35,9 +35,9 @@ def test_the_example_is_a_game_in_good_order():
     game = rf.make("tictactoe_python")
     assert isinstance(game, rf.Game)
     assert isinstance(game.initial_state(), rf.State)
-    report = rf.check_game(game)
+    report = rf.check_game(game, games=20)
     assert report.ok
-    assert report.games == 50
+    assert report.games == 20
     assert report.transpositions > 50
 
 
@@ -80,7 +80,7 @@ def test_the_example_runs_as_a_script():
         text=True,
         check=True,
     )
-    assert "every promise kept" in done.stdout
+    assert "no problems found" in done.stdout
     assert "returns:" in done.stdout
 
 

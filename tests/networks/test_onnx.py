@@ -32,7 +32,8 @@ def agree(one: rf.Evaluation, other: rf.Evaluation) -> None:
 @pytest.mark.parametrize(
     ("label", "config"),
     [
-        ("hex swap", networks.ResNetConfig(blocks=3, channels=16, heads=("wdl", "ownership"), value="wdl")),
+        ("hex swap", networks.ResNetConfig(blocks=1, channels=8, heads=("wdl", "ownership"), value="wdl")),
+        pytest.param("hex swap", networks.ResNetConfig(blocks=3, channels=16), marks=pytest.mark.slow),
         ("chess", "1x16"),
         pytest.param("pyrat", "3x16", marks=pytest.mark.slow),
         pytest.param("connect_four", "1x8", marks=pytest.mark.slow),

@@ -19,6 +19,7 @@ import ramify as rf
 from ramify.protocols.clock import Clock
 from ramify.protocols.gtp import LONGEST, Command, answer, framed, serve
 from ramify.protocols.htp import HtpEngine, HtpSettings
+from tests.children import run_command
 
 COMMAND = [sys.executable, "-m", "ramify", "htp", "--network", "rollout", "--simulations", "50"]
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -163,9 +164,9 @@ def test_mistakes_on_the_command_line_are_one_line() -> None:
         (["--seconds", "-1"], "seconds"),
     )
     for arguments, word in mistakes:
-        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, input="")
-        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert word in done.stderr
+        ended = run_command("htp", *arguments, folder=Path())
+        assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+        assert word in ended.err
 
 
 # --- in one process ---

@@ -6,7 +6,7 @@ import numpy as np
 
 import ramify as rf
 
-SIMULATIONS = 300
+SIMULATIONS = 150
 
 
 def tictactoe(*actions: int) -> Any:

@@ -35,7 +35,7 @@ def model_of(name: str) -> HashedModel:
 
 def player_of(name: str, model: Any = None, games: int = 6, parallel_games: int = 3, **more: Any) -> SelfPlay:
     search = {"simulations": 20, "noise_fraction": 0.25, **more.pop("search", {})}
-    settings = {"max_moves": 30, **more.pop("play", {})}
+    settings = {"max_moves": 16, **more.pop("play", {})}
     return SelfPlay(
         make(name),
         model or model_of(name),

@@ -27,12 +27,19 @@ def games(evaluator: Any, game: Any, **more: Any) -> list[str]:
     return [repr(record) for record in sorted(records, key=lambda record: record.number)]
 
 
-@pytest.mark.parametrize(("name", "params"), [("hex", {"size": 4}), ("pyrat", {"preset": "tiny"})])
-def test_batches_of_one_size_make_the_same_games(name: str, params: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("name", "params", "network"),
+    [
+        ("hex", {"size": 4}, "1x8"),
+        ("pyrat", {"preset": "tiny"}, "mlp:1x8"),
+        pytest.param("pyrat", {"preset": "tiny"}, "2x8", marks=pytest.mark.slow),
+    ],
+)
+def test_batches_of_one_size_make_the_same_games(name: str, params: dict[str, Any], network: str) -> None:
     """With ONNX Runtime. Torch may round a row by its place in the batch, so it promises nothing here."""
     pytest.importorskip("onnxruntime")
     game = rf.make(name, **params)
-    evaluator = rf.evaluators.Onnx(rf.networks.make(game, "2x8"))
+    evaluator = rf.evaluators.Onnx(rf.networks.make(game, network))
     alone = games(evaluator, game, parallel_games=1, fixed_batches=4)
     assert alone == games(evaluator, game, parallel_games=8, threads=2, fixed_batches=4)
     assert len(alone) == 6

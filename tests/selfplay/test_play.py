@@ -33,7 +33,7 @@ def play(
     name: str, evaluator: Any = "hash", games: int = 8, parallel_games: int = 3, threads: int = 1, **more: Any
 ) -> list[GameRecord]:
     search = {"simulations": 24, "noise_fraction": 0.25, **more.pop("search", {})}
-    settings = {"max_moves": 30, **more.pop("play", {})}
+    settings = {"max_moves": 16, **more.pop("play", {})}
     player = SelfPlay(
         make(name),
         HashEvaluator(4, True) if evaluator == "hash" else evaluator,

@@ -147,7 +147,7 @@ def test_a_game_of_nobody_is_refused(tmp_path: Path) -> None:
 
 def test_many_keys_at_once(tmp_path: Path) -> None:
     game = rf.make("tictactoe")
-    plan = Tournament(game, tuple(round_robin([DiceConfig(), DiceConfig(skill=1)])), games=1200)
+    plan = Tournament(game, tuple(round_robin([DiceConfig(), DiceConfig(skill=1)])), games=600)
     with Store(tmp_path / "games.db") as store:
         standings = plan.run(results=store.results())
         assert plan.run(results=store.results()) == standings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +16,7 @@ pytest.importorskip("alembic")
 
 from ramify.store import Store, StoreError
 from ramify.store.database import HEAD, migrations_config
+from tests.children import forking_context
 
 
 def test_a_new_file_has_the_tables_that_the_code_expects(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def write_metrics(path: Path, worker: int, pipe: Any) -> None:
 
 
 def test_several_processes_write_metrics_at_once(tmp_path: Path) -> None:
-    path, context = tmp_path / "x.db", multiprocessing.get_context("spawn")
+    path, context = tmp_path / "x.db", forking_context()
     with Store(path) as store:
         store.start_run("run", {})
     pipes = [context.Pipe() for _ in range(3)]

@@ -24,7 +24,7 @@ def test_presets_are_whole(name):
         ({"loop.iteratoins": 3}, "no loop setting 'iteratoins'; did you mean 'iterations'"),
         ({"search.simulatons": 3}, "no search setting 'simulatons'; did you mean 'simulations'"),
         ({"loop": 3}, "loop=3: it is a group of settings"),
-        ({"loop.batch": 0}, "loop setting batch=0: input should be greater"),
+        ({"loop.batch": 0}, "loop setting batch=0: must be at least 1"),
         ({"targets.policy": "vists"}, "target setting policy='vists'"),
         ({"targets": {"root_share": 0.7, "short_share": 0.7}}, "must not exceed 1"),
         ({"targets.policy": "average"}, 'needs search.selection="regret"'),

@@ -107,6 +107,7 @@ def test_a_registered_game_can_be_trained_by_name(pile, tmp_path):
     assert find_game("small-pile") == ("small_pile", {})
     config = load_config("small_pile", {"loop.iterations": 1, "loop.games": 4, "search.simulations": 8})
     assert config.search.normalize == "none"  # its returns are promised to lie between -1 and 1
+    assert load_config("small_pile").window.size < load_config("tictactoe").window.size  # Python is slow
     train(config, tmp_path / "run")
     assert [line["games"] for line in read_metrics(tmp_path / "run/metrics.jsonl", "iteration")] == [4]
 
@@ -163,13 +164,16 @@ def lost_lines(network, simulations: int) -> int:
     return lost
 
 
-def test_tic_tac_toe_is_learnt_from_nothing(tmp_path):
+@pytest.mark.parametrize(("iterations", "most"), [(3, 5), pytest.param(10, 0, marks=pytest.mark.slow)])
+def test_tic_tac_toe_is_learnt_from_nothing(tmp_path, iterations, most):
     """Some 25 s on one core. The preset as it is, without its time limit, so that a busy machine changes nothing: no
-    line is lost, where the network it began with loses dozens with the same search."""
-    train(load_config("tictactoe", {"loop.max_seconds": None, "loop.device": "cpu"}), tmp_path)
+    line is lost, where the network it began with loses dozens with the same search. After three iterations, 8 s, it
+    loses one or two."""
+    changes = {"loop.max_seconds": None, "loop.device": "cpu", "loop.iterations": iterations}
+    train(load_config("tictactoe", changes), tmp_path)
     first, *_, last = checkpoints(tmp_path / "checkpoints")
-    assert lost_lines(load(network_file(first)), simulations=32) > 10
-    assert lost_lines(load(network_file(last)), simulations=32) == 0
+    assert lost_lines(load(network_file(first)), simulations=32) > 20
+    assert lost_lines(load(network_file(last)), simulations=32) <= most
 
 
 def test_a_player_that_knows_nothing_loses():

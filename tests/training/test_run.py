@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -107,6 +108,49 @@ def test_ctrl_c_loses_nothing(unbroken, tmp_path, when, request):
     assert identity(tmp_path) == identity(whole)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("where", "call"),
+    [
+        ("learner.Learner._learn", 2),  # the step is done, its losses are not written
+        ("metrics.Metrics.write", 8),  # some of the losses are written
+        ("run.Training.checkpoint", 2),  # the metrics of the iteration are written, its checkpoint is not
+    ],
+)
+def test_a_signal_within_a_step_or_a_checkpoint_loses_nothing(unbroken, tmp_path, where, call, number, monkeypatch):
+    signalled(f"ramify.training.{where}", call, number, monkeypatch)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if the tests run in the background
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            train(tiny(), tmp_path)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)
+    monkeypatch.undo()
+    train(tiny(), tmp_path)
+    assert losses(tmp_path) == losses(unbroken)
+    assert identity(tmp_path) == identity(unbroken)
+    iterations = [line["step"] for line in read_metrics(tmp_path / "metrics.jsonl", "iteration")]
+    assert iterations == [line["step"] for line in read_metrics(unbroken / "metrics.jsonl", "iteration")]
+    assert len(checkpoints(tmp_path / "checkpoints")) == 4
+
+
+def signalled(where: str, call: int, number: int, monkeypatch) -> None:
+    """Send this process a signal in the middle of a call of a function."""
+    module, kind, name = where.rsplit(".", 2)
+    owner = getattr(sys.modules[module], kind)
+    function, calls = getattr(owner, name), iter(range(1, sys.maxsize))
+
+    def wrapped(*arguments, **options):
+        if next(calls) == call:
+            signal.pthread_kill(threading.main_thread().ident, number)
+            time.sleep(0.01)  # until the handler of the main thread has run
+        return function(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, wrapped)
+
+
 def test_a_finished_run_goes_on_with_more_iterations(unbroken, tmp_path):
     train(tiny(optimizer__schedule="constant", loop__iterations=1), tmp_path)
     train(tiny(optimizer__schedule="constant", loop__iterations=3), tmp_path)
@@ -182,7 +226,7 @@ def test_a_network_to_start_from(unbroken, tmp_path):
 
 def test_time_ends_a_run(tmp_path):
     start = time.perf_counter()
-    train(tiny(loop__iterations=100_000, loop__max_seconds=2.0), tmp_path)
+    train(tiny(loop__iterations=100_000, loop__max_seconds=1.0), tmp_path)
     assert time.perf_counter() - start < 30
     assert latest(tmp_path / "checkpoints").name != "000000"
 
@@ -308,18 +352,18 @@ def wait_for(condition, seconds: float) -> None:
 
 
 def test_overlapping_runs_play_and_train_at_once(tmp_path):
-    loop = {"overlap": True, "iterations": 30, "checkpoint_seconds": 0.5, "max_seconds": 60.0, "loaders": 1}
+    loop = {"overlap": True, "iterations": 15, "checkpoint_seconds": 0.5, "max_seconds": 600.0, "loaders": 1}
     config = tiny(**{f"loop__{name}": value for name, value in loop.items()})
     train(config, tmp_path)
     networks = checkpoints(tmp_path / "checkpoints")
     assert len(networks) > 1
     games = [game.number for _, games in read_folder(tmp_path / "games") for game in games]
-    assert len(set(games)) == len(games) >= 30 * 12
+    assert len(set(games)) == len(games) >= 15 * 12
     used = {header["network"] for header, _ in read_folder(tmp_path / "games")}
     assert used <= {network_id(rf.networks.load(network_file(path))) for path in networks}
     assert not list((tmp_path / "games").glob(".journal*"))
     steps = len(losses(tmp_path))
-    train(config.replace(loop={**config.loop.model_dump(), "iterations": 45}), tmp_path)  # and it goes on
+    train(config.replace(loop={**config.loop.model_dump(), "iterations": 40}), tmp_path)  # and it goes on
     assert len(losses(tmp_path)) > steps
 
 

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tools.fuzz.case import Target, chance, load_targets
+from tools.fuzz.case import MODULES, Target, chance, load_targets
 
 MOST_FAILURES = 30  # of a target, before it is given up
 START_SECONDS = 300.0  # for a process to import everything, on a busy machine
 SHOWN_LINES = 40  # of a traceback
+PRELOADED = ["ramify.cli.app", "ramify.training", "ramify.store", *(f"tools.fuzz.{module}" for module in MODULES)]
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ class Worker:
 
     def __init__(self, target: Target, seed: int, root: Path) -> None:
         self.target = target
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")  # a process that dies is replaced without new imports
+        context.set_forkserver_preload(PRELOADED)
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=work, args=(theirs, target.name, seed, str(root)), daemon=False)
         self._process.start()

@@ -21,6 +21,7 @@ LONGEST = 1 << 26  # maximum size of a header in bytes
 ENDINGS = (".safetensors", ".onnx")
 # File names used by training, repeated here because importing them would import torch.
 CHECKPOINTS, NETWORK, RATINGS = "checkpoints", "network.safetensors", "ratings.json"
+RUNS = "runs"  # where `ramify train` puts runs
 
 
 def network_file(name: str) -> Path:
@@ -52,7 +53,9 @@ def network_file(name: str) -> Path:
         looked = f"no training run or checkpoint in the folder {path}, no such file {files}"
     else:
         looked = f"no such file ({files}), no folder of a training run or a checkpoint"
-    raise ValueError(f"there is no network {name!r}: {looked}; {shipped}")
+    run = Path(RUNS) / name
+    hint = f"; did you mean {str(run)!r}?" if run.is_dir() and _network_in(run) is not None else ""
+    raise ValueError(f"there is no network {name!r}: {looked}; {shipped}{hint}")
 
 
 def _check_kind(path: Path) -> None:

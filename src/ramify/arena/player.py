@@ -110,6 +110,9 @@ class PlayerConfig(Settings):
         return f"{self.kind}:{settings}" if settings else self.kind
 
 
+# Names of evaluators and of the method, which users also give as players.
+SEARCHES = {"mcts": "search", "rollout": "search:evaluator=rollout", "uniform": "search:evaluator=uniform"}
+
 _kinds: dict[str, type[PlayerConfig]] = {}
 
 
@@ -128,5 +131,7 @@ def player_config(kind: str, **settings: Any) -> PlayerConfig:
     """The description of a player from its kind and settings."""
     if kind not in _kinds:
         hint = did_you_mean(kind, _kinds, after=" ")
+        if kind in SEARCHES:
+            hint = f"did you mean {SEARCHES[kind]!r}? "
         raise SettingsError(f"there is no kind of player {kind!r}; {hint}there are {', '.join(sorted(_kinds))}")
     return _kinds[kind](**settings)

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 
 from ramify.base.deprecation import warn_renamed
 from ramify.base.hints import did_you_mean
 
 WORDS = {"True": True, "False": False, "None": None}  # Python's spelling; JSON's is also accepted
+# What a value must be, by pydantic's type of error; other errors keep pydantic's words.
+PLAIN = {
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float", "int_parsing_size"), "must be a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
+    "finite_number": "must be a finite number",
+    "string_type": "must be a text",
+    "literal_error": "must be {expected}",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+}
 
 
 class SettingsError(ValueError):
@@ -43,7 +57,7 @@ class Settings(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise SettingsError(explain(error, type(self).model_fields, self.what)) from None
+            raise SettingsError(explain(error, settable(type(self).model_fields), self.what)) from None
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some settings changed."""
@@ -63,6 +77,12 @@ def setting_text(name: str, value: Any) -> str:
     return f"{name}={value if isinstance(value, str) else json.dumps(value, default=repr)}"
 
 
+def settable(fields: Mapping[str, FieldInfo]) -> list[str]:
+    """The names of the fields that have more than one possible value."""
+    kinds = {name: field.annotation for name, field in fields.items()}
+    return [name for name, kind in kinds.items() if get_origin(kind) is not Literal or len(get_args(kind)) > 1]
+
+
 def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
     """The error message for invalid settings; ``known`` are the valid names."""
     names, lines = list(known), []
@@ -73,7 +93,8 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
         if isinstance(inner, SettingsError):  # from a nested group; its message already names the setting
             lines.append(str(inner))
         elif problem["type"] == "extra_forbidden":
-            lines.append(f"there is no {what} setting {name!r}{did_you_mean(name, names, '; ')}")
+            hint = did_you_mean(name, names) or f"there are {', '.join(names) or 'none'}"
+            lines.append(f"there is no {what} setting {name!r}; {hint}")
         elif problem["type"] == "model_type":
             lines.append(
                 f"{what} setting {name}={problem['input']!r}: it is a group of settings; set {name}.NAME instead"
@@ -83,5 +104,7 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
         elif not name:
             lines.append(f"{what} settings: {text}")
         else:
+            if problem["type"] in PLAIN:
+                text = PLAIN[problem["type"]].format(**problem.get("ctx", {}))
             lines.append(f"{what} setting {name}={problem['input']!r}: {text[:1].lower()}{text[1:]}")
     return "; ".join(lines)

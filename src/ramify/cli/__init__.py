@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -38,9 +39,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if message is None:
             raise
         print_traceback(error)
-        print(f"ramify: {' '.join(message().split())}", file=sys.stderr)
+        text = plain(" ".join(message().split()))
+        if command := command_of(error):
+            text += f"{'' if text.endswith(('.', '?')) else '.'} See '{command} --help'."
+        print(f"ramify: {text}", file=sys.stderr)
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+PLAIN = {  # of pydantic's words for a wrong value, which typer passes on
+    r"Input should be a valid integer.*": "must be a whole number",
+    r"Input should be a valid number.*": "must be a number",
+    r"Input should be greater than or equal to ": "must be at least ",
+    r"Input should be less than or equal to ": "must be at most ",
+}
+
+
+def plain(message: str) -> str:
+    """The message with plain words for what a value must be."""
+    for pattern, words in PLAIN.items():
+        message = re.sub(pattern, words, message)
+    return message
+
+
+def command_of(error: Exception) -> str | None:
+    """The command whose help lists the right words, if an argument, an option or a command is missing or unknown."""
+    if type(error).__name__ == "BadParameter":
+        return None
+    return getattr(getattr(error, "ctx", None), "command_path", None)
 
 
 def drop_output() -> None:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from ramify.engine import Searcher, SearchResult
     from ramify.games import Game, State
 
-SIMULATIONS = 10_000  # without --simulations
+SIMULATIONS, FEW_SIMULATIONS = 10_000, 1000  # without --simulations: in games of the core, and in slow ones
+SIMULATIONS_HELP = (
+    f"Number of simulations. Default: {SIMULATIONS} ({FEW_SIMULATIONS} in games written in Python), or unlimited with "
+    "another limit."
+)
 UNLIMITED = 2**53  # simulations where time or evaluations are the limit
 PATIENCE = 2.0  # seconds until a progress bar appears
 REDRAW = 0.1  # seconds between two updates of it
@@ -33,14 +37,15 @@ def analyze(
     actions: options.Actions = "",
     simulations: Annotated[
         int | None,
-        typer.Option(min=1, help=f"Number of simulations. Default: {SIMULATIONS}, or unlimited with another limit."),
+        typer.Option(min=1, help=SIMULATIONS_HELP),
     ] = None,
     only: Annotated[
         str,
         typer.Option(
             metavar="NAMES",
             help="Search only these actions of the position, by name or number (#NUMBER where names are numbers). If "
-            "both players act at once: of the first player, '/', and of the second; nothing: all.",
+            "both players act at once, write the first player's actions, '/' and the second player's; an empty side "
+            "means all.",
         ),
     ] = "",
     set_: options.SearchSettings = None,
@@ -139,13 +144,15 @@ def make_searcher(
     state: State, simulations: int | None, settings: dict[str, Any], evaluator: Any, seed: int
 ) -> Searcher:
     """The searcher; ends the command on a wrong setting."""
+    from ramify import _core
     from ramify.engine import SearchConfig, Searcher
 
     limited = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
     if simulations is not None:
         settings = {**settings, "simulations": simulations}
     elif "simulations" not in settings:
-        settings = {**settings, "simulations": UNLIMITED if limited else SIMULATIONS}
+        usual = SIMULATIONS if isinstance(state.game, _core.Game) else FEW_SIMULATIONS
+        settings = {**settings, "simulations": UNLIMITED if limited else usual}
     try:
         return Searcher(state.game, evaluator, SearchConfig(**settings), seed=seed)
     except (ValueError, TypeError) as error:

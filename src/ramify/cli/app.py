@@ -30,38 +30,26 @@ from ramify.cli import (
 )
 from ramify.cli.common import forget_warnings
 from ramify.cli.debug import HELP, OPTION, as_command, show_tracebacks
-from ramify.cli.old_spellings import Command
+from ramify.cli.old_spellings import Command, Commands
 
 app = typer.Typer(
+    cls=Commands,
     help="Neural-guided search in games.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot)  # nothing to import: they know their game
-for command in (
-    games.games,
-    check.check,
-    analyze.analyze,
-    selfplay.selfplay,
-    train.train,
-    match.match,
-    gate.gate,
-    tournament.tournament,
-    ratings.ratings,
-    rate.rate,
-    report.report,
-    inspect.inspect,
-    export.export,
-    htp.htp,
-    pyrat_bot.pyrat_bot,
-    play.play,
-    demo.demo,
-    watch.watch,
-    bench.bench,
-    doctor.doctor,
-):
-    app.command(command.__name__.replace("_", "-"), cls=Command)(as_command(command, imports=command not in FIXED_GAME))
+GROUPS = {
+    "Games": (play.play, watch.watch, analyze.analyze, games.games, check.check),
+    "Training": (demo.demo, train.train, rate.rate, report.report, selfplay.selfplay, inspect.inspect, export.export),
+    "Strength": (match.match, tournament.tournament, ratings.ratings, gate.gate),
+    "Other programs, speed, installation": (htp.htp, pyrat_bot.pyrat_bot, bench.bench, doctor.doctor),
+}
+for group, commands in GROUPS.items():
+    for command in commands:
+        name, imports = command.__name__.replace("_", "-"), command not in FIXED_GAME
+        app.command(name, cls=Command, rich_help_panel=group)(as_command(command, imports=imports))
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""``ramify check``: look for the errors of a game."""
+"""``ramify check``: check a game for errors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def check(
     seed: options.Seed = 0,
     json: options.AsJson = False,
 ) -> None:
-    """Look for the errors of a game: play random games and verify what every game promises.
+    """Check a game for errors: play random games and verify every rule of the interface.
 
-    Each problem is shown with what was promised, what was seen, and how to
-    see it again from Python. The exit code is 1 if there are problems. The
+    Each problem is shown with the rule, what was seen instead, and how to
+    reproduce it from Python. The exit code is 1 if there are problems. The
     function rf.check_game does the same in Python.
 
     \b

@@ -36,11 +36,11 @@ def doctor(
     """Check the installation: versions, the compiled core, and optional packages.
 
     The last lines show how many positions per second each library evaluated
-    with the networks used on this machine, on one CPU thread. Every batch size
-    is run by the fastest one, marked with a star; of several that are nearly as
-    fast, which is noise, by the one in the first column. The environment variable
-    RAMIFY_BACKEND names one for all, and RAMIFY_CACHE the folder in which the
-    speeds are kept.
+    with the networks used on this machine, on one CPU thread. For every batch
+    size the fastest library is used, marked with a star; among those that are
+    about equally fast, the first. The environment variable RAMIFY_BACKEND
+    chooses one library for all sizes, and RAMIFY_CACHE the folder in which the
+    speeds are stored.
     """
     if renew:
         renew_speeds()

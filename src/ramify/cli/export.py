@@ -35,11 +35,14 @@ def export(
     try:
         import ramify.networks as networks
         from ramify.arena.network_files import network_facts, network_file
+        from ramify.cli.train import import_remembered
         from ramify.games import make
 
         path = network_file(network)
         if path.suffix == ".onnx":
             raise ValueError(f"{path} is an ONNX model already")
+        for folder in list(path.resolve().parents)[:3]:  # a network, a checkpoint, all checkpoints, the run
+            import_remembered(folder)
         facts = network_facts(path)
         game = make(facts["game"], **{**facts["params"], **parse_settings(param or [])})
         module = networks.load(path, game)

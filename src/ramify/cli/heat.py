@@ -75,7 +75,8 @@ def ranking(state: State, result: SearchResult, top: int | None) -> Text:
         for i in order[:top]:
             name = state.action_name(int(result.outcomes[player][i]), player)
             value = f"value {float(result.q[player][i]):+.2f}" if visits[i] else ""
+            noun = "visit" if visits[i] == 1 else "visits"
             who = f"player {player}  " if len(result.acting) == 2 else ""
-            text.append(f"  {who}{name:<8} {visits[i]:>8,} visits  {value}\n")
+            text.append(f"  {who}{name:<8} {visits[i]:>8,} {noun:<6}  {value}\n")
     text.rstrip()
     return text

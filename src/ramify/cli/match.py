@@ -13,8 +13,8 @@ from ramify.cli.tournament import play
 
 def match(
     game: options.GameName,
-    first: Annotated[str, typer.Argument(help="A player, such as alphabeta:depth=3 or search:simulations=200.")],
-    second: Annotated[str, typer.Argument(help="The other player, such as the one to beat.")],
+    first: Annotated[str, typer.Argument(help=options.PLAYER)],
+    second: Annotated[str, typer.Argument(help="The other player.")],
     param: options.Params = None,
     network: options.Network = None,
     set_: options.SearchSettings = None,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from ramify.cli.common import print_warning
 
@@ -47,6 +47,24 @@ class Command(TyperCommand):
         arguments = current_spelling(self, ctx.info_name or "", list(args))
         _typed[:] = arguments
         return super().parse_args(ctx, arguments)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return flags_without_type(super().get_params(ctx))
+
+
+class Commands(TyperGroup):
+    """All commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return flags_without_type(super().get_params(ctx))
+
+
+def flags_without_type(params: list[Any]) -> list[Any]:
+    """The same parameters; help would show the type of a flag as if a value had to follow it."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
 
 
 def typed_arguments() -> list[str]:

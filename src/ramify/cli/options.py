@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from ramify.cli.common import fail, parse_settings, print_warning
+from ramify.base.settings import Settings
+from ramify.cli.common import fail, parse_settings, print_warning, table_console
 
 if TYPE_CHECKING:
     from ramify.engine import NativeEvaluator
@@ -24,8 +25,60 @@ OptionalGameName = Annotated[
 Params = Annotated[
     Words, typer.Option("--param", "-p", metavar="KEY=VALUE", help="Set a parameter of the game. Repeatable.")
 ]
+
+
+def list_search_settings(words: Words) -> Words:
+    """``-s help``: print every setting of a search and end the command."""
+    from ramify.engine import SearchConfig
+
+    return list_settings(words, SearchConfig)
+
+
+def list_play_settings(words: Words) -> Words:
+    """``--play help``: the same for self-play."""
+    from ramify.selfplay import PlayConfig
+
+    return list_settings(words, PlayConfig)
+
+
+def list_settings(words: Words, config: type[Settings]) -> Words:
+    if "help" not in (words or []):
+        return words
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("setting", "default", "meaning", box=None, pad_edge=False)
+    for name, field in config.model_fields.items():
+        default, meaning = field.get_default(call_default_factory=True), field.description or ""
+        if get_origin(field.annotation) is Literal:
+            meaning += f" One of {', '.join(map(str, get_args(field.annotation)))}."
+        if isinstance(default, Settings):
+            meaning += f" Default: {default.model_dump_json()}"
+        table.add_row(name, "(group)" if isinstance(default, Settings) else str(default), Text(meaning))
+    table_console().print(table)
+    raise typer.Exit
+
+
 SearchSettings = Annotated[
-    Words, typer.Option("--set", "-s", metavar="KEY=VALUE", help="Set a field of SearchConfig. Repeatable.")
+    Words,
+    typer.Option(
+        "--set",
+        "-s",
+        metavar="KEY=VALUE",
+        callback=list_search_settings,
+        is_eager=True,  # also where the game is missing
+        help="Set a setting of the search, such as c_puct=2; '-s help' lists all. Repeatable.",
+    ),
+]
+PlaySettings = Annotated[
+    Words,
+    typer.Option(
+        "--play",
+        metavar="KEY=VALUE",
+        callback=list_play_settings,
+        is_eager=True,
+        help="Set a setting of self-play, such as temperature=0.5; '--play help' lists all. Repeatable.",
+    ),
 ]
 Network = Annotated[
     str | None,
@@ -65,6 +118,10 @@ Actions = Annotated[
 ]
 
 # Of the arena.
+PLAYER = (
+    "A player: search, network, alphabeta, random or greedy, or a program (uci, htp, pyrat-bot), with settings as in "
+    "search:simulations=200 or alphabeta:depth=3."
+)
 Opening = Annotated[
     str, typer.Option(help="Openings: none, random:K, every:K (K turns), or a file with one opening per line.")
 ]

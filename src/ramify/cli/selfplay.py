@@ -32,9 +32,7 @@ def selfplay(
     evaluator: options.Evaluator = None,
     simulations: Annotated[int, typer.Option(min=1, help="Number of simulations of a full search.")] = 200,
     set_: options.SearchSettings = None,
-    play: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Set a field of PlayConfig. Repeatable.")
-    ] = None,
+    play: options.PlaySettings = None,
     parallel_games: Annotated[int, typer.Option(min=1, help="Number of games played at once.")] = 256,
     threads: Annotated[int, typer.Option(min=1, help="Number of search threads.")] = 1,
     device: options.Device = None,

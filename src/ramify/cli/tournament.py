@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def tournament(
     game: options.GameName,
-    players: Annotated[list[str] | None, typer.Argument(help="The players, such as alphabeta:depth=3.")] = None,
+    players: Annotated[list[str] | None, typer.Argument(help=f"The players. {options.PLAYER}")] = None,
     param: options.Params = None,
     network: options.Network = None,
     set_: options.SearchSettings = None,

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 HISTORY = 24  # values shown beside the position
 BESIDE = 40  # columns that the players take there
 BELOW = 5  # lines that they take below it, with the latest choices
-DEFAULT_PLAYERS = ("search:simulations=4000", "search:simulations=20000")  # unequal, so that games differ in strength
+# Unequal, so that games differ in strength; in games that are not of the compiled core, a turn takes seconds too.
+DEFAULT_PLAYERS = ("search:simulations=4000", "search:simulations=20000")
+SLOW_PLAYERS = ("search:simulations=100", "search:simulations=500")
 
 
 @dataclass(frozen=True)
@@ -129,10 +131,10 @@ def play(state: State, players: Sequence[Player | AnyPlayer], show: Show) -> int
 
 def watch(
     game: options.GameName = "hex",
-    first: Annotated[
-        str, typer.Argument(help="The first player, such as alphabeta:depth=3 or search:simulations=200.")
-    ] = DEFAULT_PLAYERS[0],
-    second: Annotated[str, typer.Argument(help="The second player.")] = DEFAULT_PLAYERS[1],
+    first: Annotated[str | None, typer.Argument(help=options.PLAYER, show_default=DEFAULT_PLAYERS[0])] = None,
+    second: Annotated[
+        str | None, typer.Argument(help="The other player, which moves second.", show_default=DEFAULT_PLAYERS[1])
+    ] = None,
     param: options.Params = None,
     network: options.Network = None,
     set_: options.SearchSettings = None,
@@ -154,15 +156,17 @@ def watch(
     """
     from rich.console import Console
 
+    from ramify import _core
     from ramify.games import make
 
     params, settings = options.read_options(game, param, set_)
     players: list[Player | AnyPlayer] = []
     try:
         state = make(game, **params).initial_state(seed)
-        chosen = [first, second]
+        usual = DEFAULT_PLAYERS if isinstance(state.game, _core.Game) else SLOW_PLAYERS
         if "simulations" in settings:  # given for all: the players that nobody has named follow it
-            chosen = ["search" if player in DEFAULT_PLAYERS else player for player in chosen]
+            usual = ("search", "search")
+        chosen = [player or default for player, default in zip((first, second), usual, strict=True)]
         for number, config in enumerate(read_players(chosen, network, settings)):
             players.append(open_player(state.game, number, config, 2 * seed + number))
         console = Console(highlight=False)
@@ -276,7 +280,7 @@ def caption(choice: Choice, both: Sequence[Side]) -> Text:
 
     notes = [] if choice.value is None else [f"expects {choice.value:+.2f}"]
     if choice.kept:
-        notes.append(f"{choice.kept:,} visits reused from its previous search")
+        notes.append(f"{choice.kept:,} visit{'s' * (choice.kept != 1)} reused from its previous search")
     side = both[choice.player]
     text = Text(side.name, side.style).append(f" plays {choice.name}", "default")
     return text.append(f" ({', '.join(notes)})" if notes else "", "default")

@@ -254,9 +254,9 @@ class _Checker:
         if not self.found and not self.memory.transpositions:
             yield "no two paths to one key were met, so what equal keys promise was not tested"
         if isinstance(self.game, PythonGame) and type(self.game).key is PythonGame.key:
-            yield "key(position) is the default: it tells positions apart even where their futures are equal"
+            yield "key(position) is the default: positions with equal futures may have different keys"
         if len(self.game.symmetries) == 1:
-            yield "no symmetries but the identity: nothing to augment training with"
+            yield "no symmetries but the identity: training uses no mirrored or rotated positions"
 
 
 def _unequal(state: State, twin: State) -> Iterator[str]:

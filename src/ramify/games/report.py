@@ -44,7 +44,7 @@ class Problem:
     error: BaseException | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        lines = [f"{self.promise}: {_cut(self.seen)}", f"  promised: {PROMISES[self.promise]}"]
+        lines = [f"{self.promise}: {_cut(self.seen)}", f"  expected: {PROMISES[self.promise]}"]
         if self.seed is not None:
             lines.append(f"  state = game.initial_state(seed={self.seed})")
             if len(self.history) > LONGEST_HISTORY:
@@ -83,10 +83,10 @@ class Report:
             raise BrokenGame(str(self), report=self) from (causes[0] if causes else None)
 
     def __str__(self) -> str:
-        verdict = "every promise kept" if self.ok else "BROKEN"
+        verdict = "no problems found" if self.ok else "PROBLEMS FOUND"
         lines = [
-            f"{self.game}: {verdict} in {self.games} games, {self.turns} turns, {self.positions} positions "
-            f"examined, {self.transpositions} transpositions"
+            f"{self.game}: {verdict} in {self.games} games ({self.turns} turns, {self.positions} positions "
+            f"examined, {self.transpositions} transpositions)"
         ]
         lines += [f"problem: {problem}" for problem in self.problems]
         lines += [f"warning: {warning}" for warning in self.warnings]

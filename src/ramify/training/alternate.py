@@ -11,6 +11,7 @@ from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
 from ramify.training.playing import game_figures, rollout_search, self_play, speed, stage_of
+from ramify.training.processes import uninterrupted
 from ramify.training.run import Training
 from ramify.training.shards import Consumed, in_window, missing
 
@@ -138,7 +139,8 @@ def train_iteration(training: Training, new: int) -> None:
     steps = max(1, round(loop.replay_ratio * new / loop.batch))
     while training.steps_in_iteration < steps:
         within = training.steps_in_iteration / steps
-        training.train_step((training.iteration + within) / loop.iterations)
-        training.steps_in_iteration += 1
+        with uninterrupted():
+            training.train_step((training.iteration + within) / loop.iterations)
+            training.steps_in_iteration += 1
         if training.steps_in_iteration % 10 == 0:
             training.show(phase="training", share=within)

@@ -19,6 +19,7 @@ TRIAL_GAMES = 8  # random games played to measure the size of a game
 LONGEST = 1000  # turns after which such a game is stopped
 SMALL_BOARD = 9  # cells; up to here an MLP learns faster than a residual tower
 POSITIONS = 4000  # recorded per iteration
+SLOW_POSITIONS = 1000  # the same for games written in Python, which take minutes for the above
 ITERATIONS = 10
 MINUTES = 10  # time limit of a run
 ROLLOUT_TURNS = 60  # longest games for which rollouts are informative and fast enough
@@ -62,18 +63,20 @@ def fitted_settings(game: Game) -> dict[str, Any]:
     """Arguments of ``TrainConfig`` for a game, without its name and parameters."""
     size, native = game_size(game), isinstance(game, _core.Game)
     share = 1.0 if size.turns <= 12 else 0.3  # fraction of searches that are full and recorded
-    games = _clamp(_multiple(POSITIONS / (max(size.turns, 1) * share), 32), 32, 1024)
+    positions = POSITIONS if native else SLOW_POSITIONS
+    games = _clamp(_multiple(positions / (max(size.turns, 1) * share), 32), 32, 1024)
     network = fitted_network(size)
     rollouts = native and not game.simultaneous and size.turns <= ROLLOUT_TURNS
     loop: dict[str, Any] = {"iterations": ITERATIONS, "max_seconds": 60.0 * MINUTES, "games": games, "batch": 256}
     loop |= {"rollout_iterations": 2} if rollouts else {}
-    loop |= {"parallel_games": min(games, 512), "threads": 2 if native else 1, "games_per_shard": games}
+    loop |= {"parallel_games": min(games, 512 if native else 64), "threads": 2 if native else 1}
+    loop |= {"games_per_shard": games}
     return {
         "network": network,
         "search": fitted_search(game, size, share),
         "play": fitted_play(game, size, share),
         "targets": {"policy": "average", "root_share": 0.25} if game.simultaneous else {"root_share": 0.25},
-        "window": {"size": 10 * POSITIONS},
+        "window": {"size": 10 * positions},
         "optimizer": {"learning_rate": 0.002 if network.get("channels", 0) >= 64 else 0.004},
         "loop": loop,
     }

@@ -1,4 +1,4 @@
-"""Termination of a run's processes: all of them end with the trainer, and SIGTERM ends the trainer cleanly."""
+"""Termination of a run's processes: all of them end with the trainer, which Ctrl-C and SIGTERM end cleanly."""
 
 from __future__ import annotations
 
@@ -34,6 +34,26 @@ def terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Defer Ctrl-C and SIGTERM to the end of the block, so that it is either not begun or done completely."""
+    pending: list[int] = []
+    before: dict[signal.Signals, Any] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():  # no other thread receives signals
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if handler is not None:  # else it was not set by Python and could not be restored
+                    before[number] = handler
+                    signal.signal(number, lambda received, _: pending.append(received))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if pending:
+            signal.raise_signal(pending[0])
 
 
 def end_with_parent(seconds: float = 0.0, stop: threading.Event | None = None) -> None:

@@ -34,7 +34,7 @@ from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.playing import make_evaluator
 from ramify.training.presets import as_yaml, load_config
-from ramify.training.processes import terminable
+from ramify.training.processes import terminable, uninterrupted
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, check_heads, make_samples
 from ramify.training.shards import Consumed, ShardWatcher, own_shards, shard_number
@@ -208,10 +208,11 @@ class Training:
         progress = self.progress(share)
         self.status.done = progress
         rate = self.learner.rate(progress)
-        found = self.learner.learn(batch, progress)
-        self._waiting.append((self.learner.steps, rate, found))
-        if len(self._waiting) >= FLUSH_STEPS:
-            self.flush_steps()
+        with uninterrupted():  # a step without its losses would be missing in the metrics of the resumed run
+            found = self.learner.learn(batch, progress)
+            self._waiting.append((self.learner.steps, rate, found))
+            if len(self._waiting) >= FLUSH_STEPS:
+                self.flush_steps()
 
     def flush_steps(self) -> None:
         """Write the losses of the steps since the last flush."""
@@ -234,7 +235,11 @@ class Training:
         self.show(step=self.learner.steps, figures=figures)
 
     def end_iteration(self, figures: Mapping[str, float], consumed: Consumed) -> None:
-        """Write the metrics and the checkpoint of an iteration."""
+        """Write the metrics and the checkpoint of an iteration, undisturbed by Ctrl-C."""
+        with uninterrupted():
+            self._end_iteration(figures, consumed)
+
+    def _end_iteration(self, figures: Mapping[str, float], consumed: Consumed) -> None:
         self.flush_steps()
         self.iteration += 1
         self.steps_in_iteration, self.consumed, self.unreported = 0, consumed, {}
