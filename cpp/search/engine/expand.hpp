@@ -62,6 +62,26 @@ void Search<D>::check_values(const float* values, int row) const {
       throw EvaluatorError("row " + std::to_string(row) + ": the value of player " + std::to_string(p) + " is not finite");
 }
 
+// The weight of an evaluation with these expected squares of its values' errors, one or one per player.
+template <class D>
+float Search<D>::weight_of(const float* errors, int count, int row) const {
+  constexpr double kLeast = 1e-6;  // a weight of 0 would leave a node without a value
+  double sum = 0.0;
+  for (int p = 0; p < count; ++p) {
+    const auto error = static_cast<double>(errors[2 * p]);
+    if (!std::isfinite(error) || error < 0.0)
+      throw EvaluatorError("row " + std::to_string(row) + ": the expected squared error of a value is " +
+                           std::to_string(error) + ": it must be finite and not negative");
+    sum += error;
+  }
+  return static_cast<float>(std::max(kLeast, settings_.error_scale / (settings_.error_scale + std::sqrt(sum / count))));
+}
+
+template <class D>
+void Search<D>::set_weight(NodeId id, float weight) {
+  if (weighted()) graph_.weights(graph_.node(id)) = {weight, weight};
+}
+
 // Opens the edges that end the game, so that a proof need not wait for visits: all of them, or one that wins everything.
 template <class D>
 void Search<D>::look_ahead(Worker& worker, const Cursor& cursor, Node& node) {
@@ -192,8 +212,10 @@ void Search<D>::settle() {
 // The node's value by its present edges, within what is proven.
 template <class D>
 void Search<D>::revalue(Node& node, const Edges& edges) {
-  if (mixes(settings_) && node.joint()) update_mixed_value(graph_, node, edges);
-  else update_value(node, edges);
+  const bool mixed = mixes(settings_) && node.joint();
+  if (mixed) update_mixed_value(graph_, node, edges);
+  else if (!weighted()) update_value(node, edges);
+  if (weighted()) update_weights(graph_, node, edges, !mixed);
   if (!settings_.solver) return;
   for (int p = 0; p < 2; ++p) store(node.value[p], clip(graph_.proof(node), p, node.value[p]));
 }

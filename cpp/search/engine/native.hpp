@@ -202,3 +202,5 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
 }
 
 }  // namespace ramify
+  if (weighted())
+    throw InvalidInput("error_scale needs an evaluator that predicts the errors of its values: evaluators of the core do not");
