@@ -208,6 +208,9 @@ class Search final : public AnySearch {
   static constexpr bool kGreedy = requires(const D& dynamics, const Cursor& cursor, Action* actions) {
     dynamics.rules().greedy(cursor, 0, actions);
   };
+  static constexpr bool kRandomly = requires(const D& dynamics, Cursor& cursor, Rng& rng, int& turns) {
+    dynamics.rules().play_randomly(cursor, rng, 1, turns);
+  };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
   // What one thread needs to descend; nothing here is shared.
@@ -248,10 +251,10 @@ class Search final : public AnySearch {
   // visits, and every node has one path from the root.
   bool defers() const { return plain_ && !settings_.graph && settings_.normalize != Normalize::kMinMax; }
   bool threaded() const { return settings_.threads > 1; }
+  bool weighted() const { return settings_.error_scale > 0.0; }
 
   void new_root(const Stakes& stakes) {
     graph_.clear();
-  bool weighted() const { return settings_.error_scale > 0.0; }
     root_ = graph_.create(0, 0);
     if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount);
     root_priors_.clear();
@@ -325,11 +328,11 @@ class Search final : public AnySearch {
   void write_leaf(Worker& worker, const Leaf& leaf, const BatchView& view, std::size_t row);
   void write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal);
   void check_values(const float* values, int row) const;
+  float weight_of(const float* errors, int count, int row) const;
+  void set_weight(NodeId id, float weight);
   void absorb_cached(Worker& worker, const Leaf& leaf);
   void look_up(Leaf& leaf) const;
   void remember(Worker& worker, const Leaf& leaf, const float (&values)[2], float weight);
-  float weight_of(const float* errors, int count, int row) const;
-  void set_weight(NodeId id, float weight);
   std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
   void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
   bool evaluate_native(Worker& worker, const NativeRun& run);

@@ -26,7 +26,7 @@ namespace pyrat {
 
 constexpr int kMaxCheese = 512;
 constexpr int kMaxTurns = 65535;
-constexpr std::uint16_t kNoPiece = 0xffff;
+constexpr std::uint16_t kNoPiece = kMaxCheese;  // so that one more word of bits, all 0, has it
 
 enum class Reward { kCheese, kDifference, kWin };
 
@@ -36,6 +36,12 @@ struct Image {
   bool moves;  // cells change; else the players alone
   bool swaps;  // the players change places
   std::vector<std::uint16_t> cell;  // the image of every cell
+};
+
+// Where an action of a player out of the mud leads.
+struct Step {
+  std::uint16_t cell;
+  std::uint8_t mud;
 };
 
 // What stays the same through one game.
@@ -48,6 +54,7 @@ struct Setup {
   Key key;                              // of maze, max_turns and rewards; the total follows from cheese and scores
   std::vector<Image> images;            // symmetries of the maze, without the identity
   Paths paths{};                        // to the pieces
+  std::vector<Step> steps{};            // [cell][action]
 };
 
 struct Player {
@@ -112,6 +119,9 @@ class PyRat {
 
   // The steps on shortest ways to the nearest cheese, ascending; STAY where there is none, or no choice.
   int greedy(const State& s, int player, Action* steps) const;
+
+  // Random turns, for rollouts: what the players do between two pieces of cheese stays in registers.
+  Rewards play_randomly(State& s, Rng& rng, int most, int& turns) const;
 
   // Planes of [height][width]; row y of a plane is the y of its cells, so that the first row is the bottom of the maze.
   //   0      the viewer's cell                         1      the other player's cell
