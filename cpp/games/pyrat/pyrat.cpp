@@ -192,6 +192,22 @@ int PyRat::greedy(const State& s, int player, Action* steps) const {
   return count;
 }
 
+int PyRat::within_reach(const State& s, int player) {
+  const Setup& setup = *s.setup;
+  const Player& who = s.players[static_cast<std::size_t>(player)];
+  const int turns = setup.max_turns - s.turn - who.mud;  // in which the player moves
+  int nearest = Paths::kNever, count = 0;
+  for (std::size_t word = 0; word * 64 < setup.pieces.size(); ++word)
+    for (std::uint64_t left = s.cheese[word]; left; left &= left - 1) {
+      const int piece = static_cast<int>(word) * 64 + std::countr_zero(left);
+      const int far = setup.paths.to(setup.maze, setup.pieces, piece)[who.cell];
+      if (far > turns || far == Paths::kNever) continue;
+      nearest = std::min(nearest, far);
+      ++count;
+    }
+  return count == 0 ? 0 : std::min(count, turns - nearest + 1);  // one piece a turn from the nearest on
+}
+
 namespace {
 
 // A player on its random way, and whether it stands on cheese, out of the mud.

@@ -144,11 +144,14 @@ class PyRat {
   std::string text(const State& s) const;
   Value::Dict fields(const State& s) const;
   State parse(const Value::Dict& parts) const;
-  // The most that can still be won from here: the scale of values.
+  // What can still be won from here: cheese that a player cannot get to before the last turn is not among it.
   Stakes stakes(const State& s) const {
-    const float left = remaining(s);
-    return reward_ == pyrat::Reward::kCheese ? Stakes{{0.0f, 0.0f}, {left, left}, false} : zero_sum_stakes(left);
+    if (reward_ == pyrat::Reward::kWin) return zero_sum_stakes(1.0f);
+    const Rewards most{static_cast<float>(within_reach(s, 0)), static_cast<float>(within_reach(s, 1))};
+    if (reward_ == pyrat::Reward::kCheese) return {{0.0f, 0.0f}, most, false};
+    return {{-most[1], -most[0]}, most, true};
   }
+  // The scale of values.
   float remaining(const State& s) const { return reward_ == pyrat::Reward::kWin ? 1.0f : static_cast<float>(s.left); }
   // The rewards that a position with these scores has paid.
   Rewards returns(const State& s) const;
@@ -213,6 +216,8 @@ class PyRat {
   }
 
   Rewards reward(const State& s, const std::array<int, 2>& gained) const;
+  // At least as many pieces as a player can take before the last turn.
+  static int within_reach(const State& s, int player);
 
   pyrat::Recipe recipe_;
   pyrat::Reward reward_;
