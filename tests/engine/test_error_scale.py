@@ -64,7 +64,7 @@ def test_an_evaluation_counts_by_its_error() -> None:
 
 
 def test_finished_games_have_no_error() -> None:
-    """The root's only action ends the game with a draw: the less certain the root's evaluation, the more that counts."""
+    """The root's only action ends the game with a draw: the less certain the root's value, the more that counts."""
     state = tictactoe(0, 1, 2, 4, 3, 5, 7, 6)  # one cell is left
     value = {}
     for error in (0.0, 1.0):

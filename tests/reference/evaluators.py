@@ -78,7 +78,7 @@ class HashEvaluator:
     def __init__(self, seed: int = 0, zero_sum: bool = True, errors: bool = False) -> None:
         self.seed, self.zero_sum, self.errors = seed, zero_sum, errors
 
-    def __call__(self, state: State) -> Evaluation | EvaluationWithErrors:
+    def __call__(self, state: State) -> Any:
         logits = np.zeros((2, state.game.num_actions), dtype=np.float32)
         values = np.zeros(2, dtype=np.float32)
         for player in (0, 1):
@@ -93,7 +93,7 @@ class HashEvaluator:
         errors = [abs(unit(mix(self.seed, state.key, player, _ERROR))) for player in (0, 1)]
         return EvaluationWithErrors(logits, values, np.array(errors, dtype=np.float32))
 
-    def evaluate(self, batch: Any) -> Evaluation | EvaluationWithErrors:
+    def evaluate(self, batch: Any) -> Any:
         """The same numbers for ``batch.keys`` (uint64[B]) and ``batch.legal`` (bool[B, 2, num_actions])."""
         keys = _splitmix64_array(np.asarray(batch.keys, dtype=np.uint64) ^ np.uint64(mix(self.seed)))
         players = _splitmix64_array(keys[:, None] ^ np.arange(2, dtype=np.uint64))
