@@ -312,6 +312,7 @@ class Search final : public AnySearch {
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, LogitRow logits, int row);
   void finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values, const std::vector<Step>& path);
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
+  void look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
   void touch(const std::vector<Step>& path);
