@@ -48,6 +48,7 @@ Settings to_settings(const nb::dict& d) {
   if (!d["c_puct"].is_none()) s.c_puct = field<double>(d, "c_puct");
   s.c_base = d["c_base"].is_none() ? 0.0 : field<double>(d, "c_base");
   s.discount = field<double>(d, "discount");
+  s.error_scale = d["error_scale"].is_none() ? 0.0 : field<double>(d, "error_scale");
   s.fpu_offset = field<double>(d, "fpu_offset");
   s.parent_visits = option<ParentVisits>(d, "parent_visits", {"node", "edges"});
   s.fpu = option<FirstPlay>(d, "fpu", {"zero", "parent", "reduction"});
@@ -115,7 +116,8 @@ EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
   else throw nb::type_error("logits must be a contiguous array of float32, or of bfloat16 as uint16");
   view.values = values.data();
   view.rewards = rewards ? rewards->data() : nullptr;
-  view.per_player = values.ndim() == 2;
+  view.errors = values.ndim() == 3;  // [rows, players, value and error]
+  view.per_player = values.ndim() == 2 || (view.errors && values.shape(1) == 2);
   return view;
 }
 

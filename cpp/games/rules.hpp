@@ -17,6 +17,7 @@
 
 #include "base/hash.hpp"
 #include "base/params.hpp"
+#include "base/rng.hpp"
 #include "base/value.hpp"
 
 namespace ramify {
@@ -108,6 +109,15 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 
 //   int greedy(state, player, Action* actions)   the best actions by the judgement of a simple player, ascending, at least
 //       one; for rollouts. Left out: rollouts by such a player are refused.
+
+//   Rewards play_randomly(state, Rng& rng, int most, int& turns)   plays on, at most `most` turns, by actions drawn as
+//       `actions` and rng.below would draw them, player 0 first; returns the sum of the rewards, which must be exact in any
+//       order, and adds to `turns`. For speed alone. Left out: turn by turn.
+
+template <class R>
+concept PlaysRandomly = requires(const R rules, typename R::State state, Rng rng, int turns) {
+  { rules.play_randomly(state, rng, 1, turns) } -> std::same_as<Rewards>;
+};
 
 template <class R>
 concept HasGreedy = requires(const R rules, const typename R::State state, Action* actions) {

@@ -29,10 +29,11 @@ struct BatchView {
 // What an evaluator answered.
 struct EvaluationView {
   LogitRow logits;                 // [rows, 2, num_actions]
-  const float* values = nullptr;   // [rows, 2]
+  const float* values = nullptr;   // [rows, 2], each number followed by its expected squared error if `errors`
   const float* rewards = nullptr;  // latent: [rows, 2], on the edge into the row's node
   bool per_player = true;          // false: one row each, [rows, num_actions] and [rows], the acting player's; the
                                    // other wins what it loses. Not where both act.
+  bool errors = false;
 };
 
 // Evaluators inside the core, for searches without a network.

@@ -39,4 +39,20 @@ void update_value(Node& node, const Edges& edges) {
   }
 }
 
+void update_weights(const Graph& graph, Node& node, const Edges& edges, bool valued) {
+  Weights& weights = graph.weights(node);
+  const auto own = static_cast<double>(weights.own);
+  double visits = 1.0, total = own;
+  double sums[2] = {own * static_cast<double>(node.evaluation[0]), own * static_cast<double>(node.evaluation[1])};
+  for (std::uint32_t e = 0; e < node.opened; ++e) {
+    if (edges.child[e] & kPending) continue;
+    const double weight = edges.visits[e] * static_cast<double>(load(graph.weights(graph.node(child_of(edges, e))).mean));
+    visits += edges.visits[e];
+    total += weight;
+    for (int p = 0; p < 2; ++p) sums[p] += weight * static_cast<double>(edges.q[p][e]);
+  }
+  store(weights.mean, static_cast<float>(total / visits));
+  for (int p = 0; valued && p < 2; ++p) store(node.value[p], static_cast<float>(sums[p] / total));
+}
+
 }  // namespace ramify

@@ -22,7 +22,7 @@ std::size_t checked(std::size_t capacity) {
 EvaluationCache::EvaluationCache(std::size_t capacity)
     : capacity_(checked(capacity)), sets_(std::max<std::size_t>(1, capacity / kWays)) {}
 
-bool EvaluationCache::find(Key key, const Node& node, std::uint32_t* words, float (&values)[2]) {
+bool EvaluationCache::find(Key key, const Node& node, std::uint32_t* words, float (&values)[2], float& weight) {
   const std::uint32_t current = generation();
   const std::size_t set = set_of(key);
   const std::lock_guard<std::mutex> guard(lock_of(set));
@@ -35,12 +35,13 @@ bool EvaluationCache::find(Key key, const Node& node, std::uint32_t* words, floa
   for (std::size_t i = 0; i < entry->priors.size(); ++i)
     words[i] = static_cast<std::uint32_t>(entry->priors[i]) << 16 | (words[i] & 0xffffu);
   values[0] = entry->values[0], values[1] = entry->values[1];
+  weight = entry->weight;
   std::rotate(first, entry, entry + 1);
   return true;
 }
 
 void EvaluationCache::store(Key key, std::uint32_t asked, const Node& node, const std::uint32_t* words,
-                            const float (&values)[2]) {
+                            const float (&values)[2], float weight) {
   const std::size_t set = set_of(key);
   const std::lock_guard<std::mutex> guard(lock_of(set));
   if (asked != generation()) return;
@@ -64,6 +65,7 @@ void EvaluationCache::store(Key key, std::uint32_t asked, const Node& node, cons
     entry->outcomes[p] = node.outcomes[p];
     entry->values[p] = values[p];
   }
+  entry->weight = weight;
   entry->generation = asked;
   std::rotate(first, entry, entry + 1);
 }

@@ -26,11 +26,13 @@ class EvaluationCache {
   std::uint32_t generation() const { return generation_.load(std::memory_order_acquire); }
   void clear() { generation_.fetch_add(1, std::memory_order_acq_rel); }
 
-  // Writes the priors into a node's words, whose actions are there already, and the values; false if they are not known.
-  // An entry with other numbers of outcomes belongs to another position with the same key, and is not used.
-  bool find(Key key, const Node& node, std::uint32_t* words, float (&values)[2]);
-  // Takes over the priors of a node's words, in outcome order, and the values. Where memory has run out, nothing is stored.
-  void store(Key key, std::uint32_t generation, const Node& node, const std::uint32_t* words, const float (&values)[2]);
+  // Writes the priors into a node's words, whose actions are there already, the values and the weight; false if they are not
+  // known. An entry with other numbers of outcomes belongs to another position with the same key, and is not used.
+  bool find(Key key, const Node& node, std::uint32_t* words, float (&values)[2], float& weight);
+  // Takes over the priors of a node's words, in outcome order, the values and the weight (see Weights). Where memory has run
+  // out, nothing is stored.
+  void store(Key key, std::uint32_t generation, const Node& node, const std::uint32_t* words, const float (&values)[2],
+             float weight);
 
   std::size_t capacity() const { return capacity_; }
   std::size_t size() const;   // entries of this generation; looks at every set
@@ -43,6 +45,7 @@ class EvaluationCache {
   struct Entry {
     Key key = 0;
     float values[2] = {0.0f, 0.0f};
+    float weight = 1.0f;
     std::uint32_t generation = 0;  // 0: none
     std::uint16_t outcomes[2] = {0, 0};
     Acting acting = kOver;

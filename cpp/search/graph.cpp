@@ -31,6 +31,7 @@ void Graph::clear() {
   set_count(0);
   terminal_ = create(0, 0);
   node(terminal_).status = Status::kTerminal;
+  if (extras_.weights) weights(node(terminal_)) = {1.0f, 1.0f};  // a result has no error
   set_count(0);  // the terminal node is nobody's position
 }
 
@@ -82,6 +83,7 @@ NodeId Graph::create(int thread, Key key) {
   fresh->key = key;
   if (extras_.proofs) new (&proof(*fresh)) Proof{};
   if (extras_.strategies) new (&mixing(*fresh)) Mixing{};
+  if (extras_.weights) new (&weights(*fresh)) Weights{};
   return id;
 }
 

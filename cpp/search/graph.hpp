@@ -81,6 +81,7 @@ class Graph {
   struct Extras {
     bool proofs = false;
     bool strategies = false;
+    bool weights = false;
   };
   Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras);
 
@@ -102,6 +103,9 @@ class Graph {
   }
   Mixing& mixing(const Node& node) const { return *extra<Mixing>(node, kNodeWords + (extras_.proofs ? kProofWords : 0)); }
   float* strategies(const Node& node) const { return arena_.at<float>(mixing(node).block); }
+  Weights& weights(const Node& node) const {
+    return *extra<Weights>(node, kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0));
+  }
 
   bool full() const { return reserved_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed); }
   Full full_reason() const {
@@ -157,7 +161,8 @@ class Graph {
     return reinterpret_cast<T*>(const_cast<std::uint32_t*>(reinterpret_cast<const std::uint32_t*>(&node)) + words);
   }
   std::uint32_t node_words() const {
-    return kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0);
+    return kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0) +
+           (extras_.weights ? kWeightsWords : 0);
   }
   bool reserve(int thread);
   void set_count(std::uint32_t count);

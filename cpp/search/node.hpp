@@ -88,6 +88,13 @@ struct Mixing {
 constexpr std::uint32_t kMixingWords = sizeof(Mixing) / 4;
 constexpr std::uint32_t strategy_words(const Node& node) { return 2u * (node.outcomes[0] + std::uint32_t{node.outcomes[1]}); }
 
+// How much evaluations count in the values of the nodes above, where that depends on their expected errors.
+struct Weights {
+  float own;   // of the node's evaluation
+  float mean;  // of all visits of the node: see update_weights
+};
+constexpr std::uint32_t kWeightsWords = sizeof(Weights) / 4;
+
 // --- words -----------------------------------------------------------------------------------------------------------
 
 constexpr std::uint32_t kPriorBase = 3u << 28;  // float bits of 2^-31, the least prior that can be told from nothing

@@ -41,7 +41,8 @@ class Search final : public AnySearch {
   Search(D dynamics, Cursor root, const Settings& settings, std::size_t observation_size)
       : dynamics_(std::move(dynamics)),
         settings_(settings),
-        graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads, {settings.solver, mixes(settings)}),
+        graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads,
+               {settings.solver, mixes(settings), settings.error_scale > 0.0}),
         observation_size_(observation_size),
         root_cursor_(std::move(root)) {
     constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
@@ -50,8 +51,10 @@ class Search final : public AnySearch {
                          std::to_string(num_actions()));
     if (D::kLatent && settings.solver)
       throw InvalidInput("solver=True needs the rules of a game: nothing can be proven with a latent model");
+    if (D::kLatent && settings.error_scale > 0.0)
+      throw InvalidInput("error_scale needs the errors of values, which a latent model does not predict");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
-    plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0;
+    plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0 && !weighted();
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     if constexpr (D::kLatent) slots_.open(dynamics_.slots(), threaded());
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
@@ -159,6 +162,7 @@ class Search final : public AnySearch {
     std::uint32_t generation = 0;
     bool cached = false;  // its priors were found there, and these values: it has no row
     float values[2] = {0.0f, 0.0f};
+    float weight = 1.0f;  // likewise
   };
   // One thread's leaves of one batch.
   struct Leaves {
@@ -204,6 +208,9 @@ class Search final : public AnySearch {
   static constexpr bool kGreedy = requires(const D& dynamics, const Cursor& cursor, Action* actions) {
     dynamics.rules().greedy(cursor, 0, actions);
   };
+  static constexpr bool kRandomly = requires(const D& dynamics, Cursor& cursor, Rng& rng, int& turns) {
+    dynamics.rules().play_randomly(cursor, rng, 1, turns);
+  };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
   // What one thread needs to descend; nothing here is shared.
@@ -244,6 +251,7 @@ class Search final : public AnySearch {
   // visits, and every node has one path from the root.
   bool defers() const { return plain_ && !settings_.graph && settings_.normalize != Normalize::kMinMax; }
   bool threaded() const { return settings_.threads > 1; }
+  bool weighted() const { return settings_.error_scale > 0.0; }
 
   void new_root(const Stakes& stakes) {
     graph_.clear();
@@ -304,6 +312,7 @@ class Search final : public AnySearch {
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, LogitRow logits, int row);
   void finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values, const std::vector<Step>& path);
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
+  void look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
   void touch(const std::vector<Step>& path);
@@ -320,9 +329,11 @@ class Search final : public AnySearch {
   void write_leaf(Worker& worker, const Leaf& leaf, const BatchView& view, std::size_t row);
   void write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal);
   void check_values(const float* values, int row) const;
+  float weight_of(const float* errors, int count, int row) const;
+  void set_weight(NodeId id, float weight);
   void absorb_cached(Worker& worker, const Leaf& leaf);
   void look_up(Leaf& leaf) const;
-  void remember(Worker& worker, const Leaf& leaf, const float (&values)[2]);
+  void remember(Worker& worker, const Leaf& leaf, const float (&values)[2], float weight);
   std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
   void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
   bool evaluate_native(Worker& worker, const NativeRun& run);

@@ -18,6 +18,7 @@ struct Settings {
   double c_puct = 1.0;
   double c_base = 0.0;  // 0: the factor does not grow with the visits
   double discount = 1.0;
+  double error_scale = 0.0;  // an evaluation with expected error e counts as scale / (scale + e); 0: all count the same
   double fpu_offset = 0.1;
   ParentVisits parent_visits = ParentVisits::kNode;
   FirstPlay fpu = FirstPlay::kZero;

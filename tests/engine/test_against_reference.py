@@ -86,6 +86,17 @@ def test_forced_playouts_equal_the_transcription(name: str, form: str, by: str, 
     compare(walk(name, seed), HashEvaluator(seed, zero_sum=name == "hex"), settings, simulations=simulations)
 
 
+WEIGHTED: list[dict[str, Any]] = [{}, {"graph": True}, {"graph": True, "short_circuit": True, "fpu": "parent"}]
+
+
+@pytest.mark.parametrize("settings", WEIGHTED)
+@pytest.mark.parametrize("name", ["pyrat", "goofspiel", "hex"])
+def test_weighted_backup_equals_the_transcription(name: str, settings: dict[str, Any]) -> None:
+    for seed, scale in ((0, 0.1), (1, 1.0)):
+        evaluator = HashEvaluator(seed, zero_sum=name == "hex", errors=True)
+        compare(walk(name, seed), evaluator, {**settings, "error_scale": scale})
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_canonical_keys_equal_the_transcription_of_hex(seed: int) -> None:
     compare(walk("hex", seed), HashEvaluator(seed), {"graph": True, "canonical": True, "c_puct": 1.4}, hex_search)

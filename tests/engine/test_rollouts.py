@@ -66,6 +66,21 @@ def test_a_position_has_one_value_whatever_came_before(name: str) -> None:
     np.testing.assert_array_equal(searcher.run_many([walk(name, 2), state])[1].evaluation, alone)
 
 
+@pytest.mark.parametrize("reward", ["cheese", "difference", "win"])
+def test_pyrat_plays_the_same_games_at_once_and_turn_by_turn(reward: str) -> None:
+    """With a discount, even one that rounds away, games are played turn by turn."""
+    game = rf.make("pyrat", width=7, height=5, cheese=9, max_turns=60, mud_density=0.4, symmetric=False, reward=reward)
+    for seed in range(10):
+        state = game.initial_state(seed)
+        quick, slow = (
+            rf.search(state, rf.evaluators.Rollout(20), simulations=30, discount=discount, c_puct=3.0)
+            for discount in (1.0, 1 - 2**-53)
+        )
+        np.testing.assert_array_equal(quick.visits, slow.visits)
+        np.testing.assert_allclose(quick.evaluation, slow.evaluation, atol=1e-6)
+        np.testing.assert_allclose(quick.payoffs, slow.payoffs, atol=1e-6)
+
+
 def test_another_seed_plays_other_games() -> None:
     values = {rf.search(tictactoe(), rf.evaluators.Rollout(5), simulations=1, seed=s).evaluation[0] for s in range(20)}
     assert len(values) > 2

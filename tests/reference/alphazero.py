@@ -33,7 +33,7 @@ class Search:
     def __init__(self, state: State, evaluate: Callable[[State], Evaluation], config: Config) -> None:
         if state.is_over:
             raise ValueError("the game is over: there is nothing to search")
-        config.require(forced_playouts=0.0)
+        config.require(forced_playouts=0.0, error_scale=None)
         config.require(c_base=None, parent_visits="node", fpu="zero", discount=1.0, graph=False)
         config.require(normalize="none", opponent_weights="conditional")
         self.game, self.evaluate, self.config = state.copy(), evaluate, config

@@ -108,7 +108,7 @@ class Search:
     ) -> None:
         if state.is_over:
             raise ValueError("the game is over: there is nothing to search")
-        config.require(forced_playouts=0.0)
+        config.require(forced_playouts=0.0, error_scale=None)
         config.require(opponent_weights="conditional", short_circuit=False)
         self.state, self.evaluate, self.config = state.copy(), evaluate, config
         self.batches = batches or Batches()

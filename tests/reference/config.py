@@ -24,6 +24,7 @@ class Config:
     fpu: str = "zero"  # or "parent", "reduction"
     fpu_offset: float = 0.1
     discount: float = 1.0
+    error_scale: float | None = None
     graph: bool = False
     short_circuit: bool = False
     opponent_weights: str = "conditional"  # or "prior", "visits", "blended"

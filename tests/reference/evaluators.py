@@ -17,6 +17,7 @@ from .numbers import round_prior
 
 _MASK = (1 << 64) - 1
 _VALUE = 1 << 32  # stands where the action stands, and is none
+_ERROR = 2 << 32  # likewise
 _FloatArray = NDArray[np.float32]
 
 
@@ -60,13 +61,24 @@ class Evaluation(NamedTuple):
     values: _FloatArray
 
 
+class EvaluationWithErrors(NamedTuple):
+    """An evaluation with the expected squared errors of its values."""
+
+    logits: _FloatArray
+    values: _FloatArray
+    errors: _FloatArray
+
+
 class HashEvaluator:
-    """Values in (-1, 1) and logits in (-2, 2) of legal actions (0 elsewhere), drawn from the key."""
+    """Values in (-1, 1) and logits in (-2, 2) of legal actions (0 elsewhere), drawn from the key.
 
-    def __init__(self, seed: int = 0, zero_sum: bool = True) -> None:
-        self.seed, self.zero_sum = seed, zero_sum
+    With ``errors``, expected squared errors in (0, 1) as well.
+    """
 
-    def __call__(self, state: State) -> Evaluation:
+    def __init__(self, seed: int = 0, zero_sum: bool = True, errors: bool = False) -> None:
+        self.seed, self.zero_sum, self.errors = seed, zero_sum, errors
+
+    def __call__(self, state: State) -> Any:
         logits = np.zeros((2, state.game.num_actions), dtype=np.float32)
         values = np.zeros(2, dtype=np.float32)
         for player in (0, 1):
@@ -76,9 +88,12 @@ class HashEvaluator:
                     logits[player, action] = 2 * unit(mix(self.seed, state.key, player, action))
         if self.zero_sum:
             values[1] = -values[0]
-        return Evaluation(logits, values)
+        if not self.errors:
+            return Evaluation(logits, values)
+        errors = [abs(unit(mix(self.seed, state.key, player, _ERROR))) for player in (0, 1)]
+        return EvaluationWithErrors(logits, values, np.array(errors, dtype=np.float32))
 
-    def evaluate(self, batch: Any) -> Evaluation:
+    def evaluate(self, batch: Any) -> Any:
         """The same numbers for ``batch.keys`` (uint64[B]) and ``batch.legal`` (bool[B, 2, num_actions])."""
         keys = _splitmix64_array(np.asarray(batch.keys, dtype=np.uint64) ^ np.uint64(mix(self.seed)))
         players = _splitmix64_array(keys[:, None] ^ np.arange(2, dtype=np.uint64))
@@ -87,7 +102,10 @@ class HashEvaluator:
         values = _unit_array(_splitmix64_array(players ^ np.uint64(_VALUE)))
         if self.zero_sum:
             values[:, 1] = -values[:, 0]
-        return Evaluation(np.where(batch.legal, logits, np.float32(0)), values)
+        logits = np.where(batch.legal, logits, np.float32(0))
+        if not self.errors:
+            return Evaluation(logits, values)
+        return EvaluationWithErrors(logits, values, np.abs(_unit_array(_splitmix64_array(players ^ np.uint64(_ERROR)))))
 
 
 def outcome_actions(state: State, player: int) -> list[int]:

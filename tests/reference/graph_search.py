@@ -24,11 +24,17 @@ Settings beyond these formulas, exactly:
   outcomes with M_i, M_j > 0 instead: m_ij with P_i · P_j, and max(1, N_ij) < m_ij; of several the one with the highest
   product, then the higher P_i, the lower i, the higher P_j, the lower j.
 
+- ``error_scale`` = s: the evaluation of a node weighs w = s / (s + e), with e the root of the mean of its players'
+  expected squared errors; a finished game weighs 1. Q_p(n) becomes (w · U_p + Σ N_ij · m_ij · q_ij) / (w + Σ N_ij ·
+  m_ij), with m_ij the mean weight of the child's visits: m(n) = (w + Σ N_ij · m_ij) / (1 + Σ N_ij). Selection counts
+  visits.
+
 Child values are read when they are needed, never copied: a child improved through another parent counts at
 once, while the parent's own Q waits until the parent is next on a path.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +42,18 @@ from ramify.games.protocol import State
 
 from .config import Config
 from .evaluators import Evaluation, outcome_actions, outcome_priors
-from .numbers import best, edge_value, exploration, f32, node_value, normalized, score, weighted_mean
+from .numbers import (
+    best,
+    edge_value,
+    evaluation_weight,
+    exploration,
+    f32,
+    node_value,
+    normalized,
+    score,
+    weighted_mean,
+    weighted_value,
+)
 
 
 def shared_key(state: State) -> int:
@@ -56,6 +73,7 @@ class Node:
         self.prior = [[f32(0)] * n1, [f32(0)] * n2]
         self.U = [f32(0), f32(0)]
         self.Q = [f32(0), f32(0)]
+        self.weight = self.mean_weight = f32(1)
         self.edge_visits = np.zeros((n1, n2), dtype=np.int64)
         self.edge_r = np.zeros((2, n1, n2), dtype=np.float32)
         self.edge_children: dict[tuple[int, int], Node] = {}
@@ -99,7 +117,10 @@ class Search:
         self.widen(node, o1, o2)
 
     def evaluate_node(self, node: Node, state: State) -> None:
-        logits, values = self.evaluate(state)
+        found: Any = self.evaluate(state)
+        logits, values = found[:2]
+        if self.config.error_scale is not None:
+            node.weight = node.mean_weight = evaluation_weight(found.errors, self.config.error_scale)
         for player in (0, 1):
             node.prior[player] = outcome_priors(state, player, logits, self.config.priors_from_logits)
             node.U[player] = node.Q[player] = f32(values[player])
@@ -133,9 +154,16 @@ class Search:
     def recompute_Q(self, node: Node) -> None:  # noqa: N802
         """Idempotent: the result depends only on the present statistics."""
         visited = [tuple(map(int, edge)) for edge in np.argwhere(node.edge_visits > 0)]
+        means = [node.edge_children[e].mean_weight for e in visited]
         for player in (0, 1):
-            edges = ((node.edge_visits[e], self.edge_q(node, player, e)) for e in visited)
-            node.Q[player] = node_value(node.U[player], edges)
+            edges = [(node.edge_visits[e], self.edge_q(node, player, e)) for e in visited]
+            if self.config.error_scale is None:
+                node.Q[player] = node_value(node.U[player], edges)
+                continue
+            weighed = [(n, mean, q) for (n, q), mean in zip(edges, means, strict=True)]
+            node.Q[player] = weighted_value(node.U[player], node.weight, weighed)
+        # The mean weight is the same formula with weights in place of values and visits in place of weights.
+        node.mean_weight = node_value(node.weight, zip((node.edge_visits[e] for e in visited), means, strict=True))
 
     def widen(self, node: Node, o1: int, o2: int) -> None:
         for player in (0, 1):

@@ -61,7 +61,7 @@ class Search:
     def __init__(self, state: State, model: Any, config: Config, acting: str = "alternating") -> None:
         if acting not in ("alternating", "single") or len(state.acting) != 1:
             raise ValueError("one player acts at a time: acting is 'alternating' or 'single'")
-        config.require(forced_playouts=0.0)
+        config.require(forced_playouts=0.0, error_scale=None)
         config.require(parent_visits="node", fpu="zero", graph=False, opponent_weights="conditional")
         self.network, self.config, self.acting = model, config, acting
         self.observation = state.observation(state.acting[0])

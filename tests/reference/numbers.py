@@ -26,6 +26,22 @@ def node_value(evaluation: float, edges: Iterable[tuple[int, np.float32]]) -> np
     return f32(total / (1 + visits))
 
 
+def evaluation_weight(errors: Sequence[np.float32], scale: float) -> np.float32:
+    """scale / (scale + e), with e the root of the mean of both players' expected squared errors."""
+    return f32(scale / (scale + math.sqrt(sum(float(error) for error in errors) / len(errors))))
+
+
+def weighted_value(
+    evaluation: float, weight: np.float32, edges: Iterable[tuple[int, np.float32, np.float32]]
+) -> np.float32:
+    """Q = (w · U + Σ N · m · q) / (w + Σ N · m) over (N, m, q) of the visited edges, m the mean weight of the child."""
+    total, weights = float(weight) * float(evaluation), float(weight)
+    for n, mean, q in edges:
+        total += int(n) * float(mean) * float(q)
+        weights += int(n) * float(mean)
+    return f32(total / weights)
+
+
 def weighted_mean(weighted: Iterable[tuple[float, np.float32]]) -> np.float32:
     """Σ w · q / Σ w over (w, q): an outcome's marginal value, the weights renormalised over what is given."""
     total, weights = 0.0, 0.0

@@ -88,6 +88,18 @@ Reward read_reward(Params& params) {
   return word == "cheese" ? Reward::kCheese : word == "difference" ? Reward::kDifference : Reward::kWin;
 }
 
+std::vector<Step> steps_of(const Maze& maze) {
+  std::vector<Step> steps;
+  steps.reserve(static_cast<std::size_t>(maze.cells() * kActions));
+  for (int cell = 0; cell < maze.cells(); ++cell)
+    for (int action = 0; action < kActions; ++action) {
+      const Passage passage = maze.at(cell, action);
+      const int next = passage == kWall ? cell : maze.neighbour(cell, action);
+      steps.push_back({static_cast<std::uint16_t>(next), passage > kOpen ? passage : std::uint8_t{0}});
+    }
+  return steps;
+}
+
 Rewards winner(const State& s) {
   const int first = s.players[0].score, second = s.players[1].score;
   const auto sign = static_cast<float>((first > second) - (first < second));
@@ -116,6 +128,7 @@ PyRat::State PyRat::assemble(Maze maze, const std::vector<int>& cheese, std::arr
   const int total = static_cast<int>(cheese.size()) + (players[0].score + players[1].score) / 2;
   const std::shared_ptr<Setup> setup(new Setup{std::move(maze), max_turns, total, {}, {}, hash_text(name), {}});
   setup->images = images_of(setup->maze);
+  setup->steps = steps_of(setup->maze);
   for (const Key part : {setup->maze.key(), static_cast<Key>(max_turns), static_cast<Key>(reward_)})
     setup->key = combine(setup->key, part);
   setup->pieces.assign(cheese.begin(), cheese.end());
@@ -179,6 +192,78 @@ int PyRat::greedy(const State& s, int player, Action* steps) const {
   for (Action action = 0; action < kActions; ++action)
     if (good >> action & 1) steps[count++] = action;
   return count;
+}
+
+int PyRat::within_reach(const State& s, int player) {
+  const Setup& setup = *s.setup;
+  const Player& who = s.players[static_cast<std::size_t>(player)];
+  const int turns = setup.max_turns - s.turn - who.mud;  // in which the player moves
+  int nearest = Paths::kNever, count = 0;
+  for (std::size_t word = 0; word * 64 < setup.pieces.size(); ++word)
+    for (std::uint64_t left = s.cheese[word]; left; left &= left - 1) {
+      const int piece = static_cast<int>(word) * 64 + std::countr_zero(left);
+      const int far = setup.paths.to(setup.maze, setup.pieces, piece)[who.cell];
+      if (far > turns || far == Paths::kNever) continue;
+      nearest = std::min(nearest, far);
+      ++count;
+    }
+  return count == 0 ? 0 : std::min(count, turns - nearest + 1);  // one piece a turn from the nearest on
+}
+
+namespace {
+
+// A player on its random way, and whether it stands on cheese, out of the mud.
+struct Walker {
+  unsigned cell, mud;
+
+  explicit Walker(const Player& player) : cell(player.cell), mud(player.mud) {}
+  // Without branches: what is drawn cannot be predicted.
+  bool walk(const Setup& setup, const std::uint64_t* cheese, unsigned action) {
+    const Step step = setup.steps[cell * kActions + action];
+    cell = mud == 0 ? step.cell : cell;
+    mud = mud == 0 ? step.mud : mud - 1;
+    const unsigned piece = setup.piece_at[cell];
+    return static_cast<unsigned>(cheese[piece >> 6] >> (piece & 63)) & static_cast<unsigned>(mud == 0) & 1u;
+  }
+  void write(Player& player) const {
+    player.cell = static_cast<std::uint16_t>(cell);
+    player.mud = static_cast<std::uint8_t>(mud);
+  }
+};
+
+}  // namespace
+
+// The turns without a change of cell (misses) are not counted: they are no part of the future.
+Rewards PyRat::play_randomly(State& s, Rng& given, int most, int& turns) const {
+  const Setup& setup = *s.setup;
+  const int first = s.turn, last = std::min(setup.max_turns, first + most);
+  std::array<std::uint64_t, kMaxCheese / 64 + 1> cheese;
+  std::copy(s.cheese.begin(), s.cheese.end(), cheese.begin());
+  cheese.back() = 0;
+  Walker a(s.players[0]), b(s.players[1]);
+  std::array<int, 2> gained{0, 0};
+  Rng rng = given;
+  int turn = first;
+  while (turn < last) {
+    ++turn;
+    const bool first_finds = a.walk(setup, cheese.data(), rng.below(kActions));
+    const bool second_finds = b.walk(setup, cheese.data(), rng.below(kActions));
+    if (!(first_finds | second_finds)) continue;
+    a.write(s.players[0]), b.write(s.players[1]);
+    const std::array<int, 2> now = gather(s);
+    for (std::size_t p = 0; p < 2; ++p) {
+      gained[p] += now[p];
+      s.players[p].score = static_cast<std::uint16_t>(s.players[p].score + now[p]);
+    }
+    std::copy(s.cheese.begin(), s.cheese.end(), cheese.begin());
+    if (is_over(s)) break;
+  }
+  a.write(s.players[0]), b.write(s.players[1]);
+  given = rng;
+  turns += turn - first;
+  s.turn = static_cast<std::uint16_t>(turn);
+  s.over = is_over(s);
+  return reward(s, gained);
 }
 
 Rewards PyRat::reward(const State& s, const std::array<int, 2>& gained) const {

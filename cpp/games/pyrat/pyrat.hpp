@@ -26,7 +26,7 @@ namespace pyrat {
 
 constexpr int kMaxCheese = 512;
 constexpr int kMaxTurns = 65535;
-constexpr std::uint16_t kNoPiece = 0xffff;
+constexpr std::uint16_t kNoPiece = kMaxCheese;  // so that one more word of bits, all 0, has it
 
 enum class Reward { kCheese, kDifference, kWin };
 
@@ -36,6 +36,12 @@ struct Image {
   bool moves;  // cells change; else the players alone
   bool swaps;  // the players change places
   std::vector<std::uint16_t> cell;  // the image of every cell
+};
+
+// Where an action of a player out of the mud leads.
+struct Step {
+  std::uint16_t cell;
+  std::uint8_t mud;
 };
 
 // What stays the same through one game.
@@ -48,6 +54,7 @@ struct Setup {
   Key key;                              // of maze, max_turns and rewards; the total follows from cheese and scores
   std::vector<Image> images;            // symmetries of the maze, without the identity
   Paths paths{};                        // to the pieces
+  std::vector<Step> steps{};            // [cell][action]
 };
 
 struct Player {
@@ -113,6 +120,9 @@ class PyRat {
   // The steps on shortest ways to the nearest cheese, ascending; STAY where there is none, or no choice.
   int greedy(const State& s, int player, Action* steps) const;
 
+  // Random turns, for rollouts: what the players do between two pieces of cheese stays in registers.
+  Rewards play_randomly(State& s, Rng& rng, int most, int& turns) const;
+
   // Planes of [height][width]; row y of a plane is the y of its cells, so that the first row is the bottom of the maze.
   //   0      the viewer's cell                         1      the other player's cell
   //   2      cheese                                    3-6    no way UP, RIGHT, DOWN, LEFT (wall or border)
@@ -138,11 +148,14 @@ class PyRat {
   std::string text(const State& s) const;
   Value::Dict fields(const State& s) const;
   State parse(const Value::Dict& parts) const;
-  // The most that can still be won from here: the scale of values.
+  // What can still be won from here: cheese that a player cannot get to before the last turn is not among it.
   Stakes stakes(const State& s) const {
-    const float left = remaining(s);
-    return reward_ == pyrat::Reward::kCheese ? Stakes{{0.0f, 0.0f}, {left, left}, false} : zero_sum_stakes(left);
+    if (reward_ == pyrat::Reward::kWin) return zero_sum_stakes(1.0f);
+    const Rewards most{static_cast<float>(within_reach(s, 0)), static_cast<float>(within_reach(s, 1))};
+    if (reward_ == pyrat::Reward::kCheese) return {{0.0f, 0.0f}, most, false};
+    return {{-most[1], -most[0]}, most, true};
   }
+  // The scale of values.
   float remaining(const State& s) const { return reward_ == pyrat::Reward::kWin ? 1.0f : static_cast<float>(s.left); }
   // The rewards that a position with these scores has paid.
   Rewards returns(const State& s) const;
@@ -207,6 +220,8 @@ class PyRat {
   }
 
   Rewards reward(const State& s, const std::array<int, 2>& gained) const;
+  // At least as many pieces as a player can take before the last turn.
+  static int within_reach(const State& s, int player);
 
   // The planes of `observe` that tell of ways to the cheese.
   void observe_paths(const State& s, const pyrat::Player& own, const pyrat::Player& other, float* out) const;

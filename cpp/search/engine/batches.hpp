@@ -186,17 +186,21 @@ void Search<D>::write_legal(Worker& worker, const Leaf& leaf, int player, std::u
 template <class D>
 void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row) {
   const auto actions = static_cast<std::size_t>(num_actions()), r = static_cast<std::size_t>(row);
-  float values[2];
+  const std::size_t players = evaluation.per_player ? 2 : 1, stride = evaluation.errors ? 2 : 1;
+  const float* given = evaluation.values + r * players * stride;
+  float values[2], weight = 1.0f;
   if (evaluation.per_player) {
     fill_priors(worker, leaf, evaluation.logits.from(2 * r * actions), actions, row);
-    values[0] = evaluation.values[2 * r], values[1] = evaluation.values[2 * r + 1];
+    values[0] = given[0], values[1] = given[stride];
   } else {
     fill_priors(worker, leaf, evaluation.logits.from(r * actions), 0, row);
     const bool second = graph_.node(leaf.node).acting == kSecond;
-    values[second] = evaluation.values[r], values[!second] = -evaluation.values[r];
+    values[second] = given[0], values[!second] = -given[0];
   }
   check_values(values, row);
-  remember(worker, leaf, values);
+  if (weighted()) weight = weight_of(given + 1, static_cast<int>(players), row);
+  set_weight(leaf.node, weight);
+  remember(worker, leaf, values, weight);
   if constexpr (D::kLatent)
     if (!leaf.path.empty() && evaluation.rewards) {
       const float* rewards = evaluation.rewards + 2 * r;
@@ -233,6 +237,11 @@ void Search<D>::absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationVi
 template <class D>
 void Search<D>::absorb(int batch, const EvaluationView& evaluation, int row) {
   const int absorbed = leaves(batch);
+  if (weighted() && rows(batch) && !evaluation.errors) {
+    cancel();
+    throw InvalidInput("error_scale needs an evaluator that predicts the errors of its values, such as a network with the head "
+                       "value_error: Network(module, errors=True)");
+  }
   try {
     by_worker(batch, row, [&](Worker& worker, Leaves& leaves, int first) {
       try {

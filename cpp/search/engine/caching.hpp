@@ -33,23 +33,24 @@ void Search<D>::look_up(Leaf& leaf) const {
     leaf.generation = cache_->generation();
     if (leaf.node == root_) return;
     const Node& node = graph_.node(leaf.node);
-    leaf.cached = cache_->find(leaf.key, node, graph_.words(node, 0), leaf.values);
+    leaf.cached = cache_->find(leaf.key, node, graph_.words(node, 0), leaf.values, leaf.weight);
   }
 }
 
 // Stores what an evaluation has made of a leaf, before noise, proofs or visits change the node.
 template <class D>
-void Search<D>::remember(Worker& worker, const Leaf& leaf, const float (&values)[2]) {
+void Search<D>::remember(Worker& worker, const Leaf& leaf, const float (&values)[2], float weight) {
   if (!cache_) return;
   worker.stats.cache_misses += leaf.node != root_;
   if (restricted(leaf.node, 0) || restricted(leaf.node, 1)) return;  // the priors of some actions alone
   const Node& node = graph_.node(leaf.node);
-  cache_->store(leaf.key, leaf.generation, node, graph_.words(node, 0), values);
+  cache_->store(leaf.key, leaf.generation, node, graph_.words(node, 0), values, weight);
 }
 
 template <class D>
 void Search<D>::absorb_cached(Worker& worker, const Leaf& leaf) {
   ++worker.stats.cache_hits;
+  set_weight(leaf.node, leaf.weight);
   finish_leaf(worker, leaf.cursor, leaf.node, leaf.values, leaf.path);
 }
 

@@ -62,10 +62,58 @@ void Search<D>::check_values(const float* values, int row) const {
       throw EvaluatorError("row " + std::to_string(row) + ": the value of player " + std::to_string(p) + " is not finite");
 }
 
+// The weight of an evaluation with these expected squares of its values' errors, one or one per player.
+template <class D>
+float Search<D>::weight_of(const float* errors, int count, int row) const {
+  constexpr double kLeast = 1e-6;  // a weight of 0 would leave a node without a value
+  double sum = 0.0;
+  for (int p = 0; p < count; ++p) {
+    const auto error = static_cast<double>(errors[2 * p]);
+    if (!std::isfinite(error) || error < 0.0)
+      throw EvaluatorError("row " + std::to_string(row) + ": the expected squared error of a value is " +
+                           std::to_string(error) + ": it must be finite and not negative");
+    sum += error;
+  }
+  return static_cast<float>(std::max(kLeast, settings_.error_scale / (settings_.error_scale + std::sqrt(sum / count))));
+}
+
+template <class D>
+void Search<D>::set_weight(NodeId id, float weight) {
+  if (weighted()) graph_.weights(graph_.node(id)) = {weight, weight};
+}
+
+// Where both choose and every pair ends the game: opens all of them, which proves the node. Not at the root, whose visits
+// are looked at. Nearly always the first pair tells that there is nothing to do.
+template <class D>
+void Search<D>::look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& node) {
+  constexpr std::uint32_t kMost = 64;  // pairs
+  const std::uint32_t n0 = node.outcomes[0], n1 = node.outcomes[1];
+  if (node.opened || n0 * n1 > kMost) return;
+  std::array<Rewards, kMost> last;
+  for (std::uint32_t k = 0; k < n0 * n1; ++k) {
+    Cursor next = cursor;
+    last[k] = dynamics_.apply(next, {{word_action(graph_.words(node, 0)[k / n1]), word_action(graph_.words(node, 1)[k % n1])}});
+    if (dynamics_.acting(next) != kOver) return;
+    check_zero_sum(last[k]);
+  }
+  constexpr float kNothing[2] = {0.0f, 0.0f};
+  try {
+    for (std::uint32_t k = 0; k < n0 * n1; ++k) {
+      const std::uint32_t edge = graph_.open(worker.index, node, make_pair_word(k / n1, k % n1), kNothing);
+      graph_.edges(node).child[edge] = graph_.terminal();
+      graph_.set_reward(worker.index, node, edge, last[k]);
+      update_edge(graph_, settings_, graph_.edges(node), edge);
+    }
+  } catch (const std::bad_alloc& error) {  // visits may find the rest
+    graph_.stop_growing(error);
+  }
+  update_proof(graph_, settings_, node, zero_sum_);
+}
+
 // Opens the edges that end the game, so that a proof need not wait for visits: all of them, or one that wins everything.
 template <class D>
 void Search<D>::look_ahead(Worker& worker, const Cursor& cursor, Node& node) {
-  if (node.joint() || node.opened) return;
+  if (node.opened) return;
   const int player = node.chooser();
   std::uint32_t* words = graph_.words(node, player);
   std::vector<std::pair<std::uint32_t, Rewards>> last;
@@ -103,7 +151,8 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
                             const std::vector<Step>& path) {
   Node& node = graph_.node(id);
   node.visits = 1;
-  if (settings_.solver) look_ahead(worker, cursor, node);
+  if (settings_.solver && !node.joint()) look_ahead(worker, cursor, node);
+  else if (settings_.solver && id != root_) look_ahead_jointly(worker, cursor, node);
   for (int p = 0; p < 2; ++p) {
     node.evaluation[p] = values[p];
     store(node.value[p], settings_.solver ? clip(graph_.proof(node), p, values[p]) : values[p]);
@@ -192,8 +241,10 @@ void Search<D>::settle() {
 // The node's value by its present edges, within what is proven.
 template <class D>
 void Search<D>::revalue(Node& node, const Edges& edges) {
-  if (mixes(settings_) && node.joint()) update_mixed_value(graph_, node, edges);
-  else update_value(node, edges);
+  const bool mixed = mixes(settings_) && node.joint();
+  if (mixed) update_mixed_value(graph_, node, edges);
+  else if (!weighted()) update_value(node, edges);
+  if (weighted()) update_weights(graph_, node, edges, !mixed);
   if (!settings_.solver) return;
   for (int p = 0; p < 2; ++p) store(node.value[p], clip(graph_.proof(node), p, node.value[p]));
 }

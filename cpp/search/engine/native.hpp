@@ -19,6 +19,21 @@ template <class D>
 RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game) {
   constexpr std::int64_t kLook = D::kNeedsPython ? 1 : 1024;  // plies between looks at the clock
   constexpr std::int64_t kLong = 4096;
+  const auto stops = [&] {  // asked after every ply
+    return game.plies % kLook == 0 && std::chrono::steady_clock::now() >= run.deadline &&
+           (!run.late || game.plies - game.began >= kLong);
+  };
+  if constexpr (kRandomly)
+    if (!run.evaluator.greedy && settings_.discount == 1.0) {
+      while (dynamics_.acting(cursor) != kOver) {
+        int turns = 0;
+        const Rewards rewards = dynamics_.rules().play_randomly(cursor, game.rng, static_cast<int>(kLook - game.plies % kLook), turns);
+        for (int p = 0; p < 2; ++p) game.paid[p] += static_cast<double>(rewards[static_cast<std::size_t>(p)]);
+        game.plies += turns;
+        if (stops()) return false;
+      }
+      return true;
+    }
   for (Acting acting = dynamics_.acting(cursor); acting != kOver; acting = dynamics_.acting(cursor)) {
     Joint joint;
     for (int p = 0; p < 2; ++p)
@@ -35,9 +50,7 @@ RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor&
     if constexpr (D::kNeedsPython)  // native games end by their rules
       if (game.plies - game.began >= kMostTurns && dynamics_.acting(cursor) != kOver)
         dynamics_.rules().refuse_endless(cursor, kMostTurns);
-    if (game.plies % kLook == 0 && std::chrono::steady_clock::now() >= run.deadline &&
-        (!run.late || game.plies - game.began >= kLong))
-      return false;
+    if (stops()) return false;
   }
   return true;
 }
@@ -193,6 +206,8 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
   using Clock = std::chrono::steady_clock;
   if constexpr (!kGreedy)
     if (evaluator.greedy) throw InvalidInput("greedy rollouts need a game that knows a greedy player, as pyrat does");
+  if (weighted())
+    throw InvalidInput("error_scale needs an evaluator that predicts the errors of its values: evaluators of the core do not");
   const auto allowed = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9));
   const NativeRun run{evaluator, Clock::now() + std::chrono::duration_cast<Clock::duration>(allowed),
                       seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady};

@@ -130,8 +130,10 @@ def network_identity(path: Path) -> str:
     return str(network_facts(path)["network_id"])
 
 
-def open_evaluator(game: Game, name: str, *, device: str, exact: bool, backend: str | None = None) -> Evaluator:
-    """The evaluator of a network for a player, with one thread per process.
+def open_evaluator(
+    game: Game, name: str, *, device: str, exact: bool, backend: str | None = None, errors: bool = False
+) -> Evaluator:
+    """The evaluator of a network for a player, with one thread per process; with ``errors``, also those of its values.
 
     If ``exact``, and on a CPU, batches have a fixed size and no row's result depends on the others: with ONNX Runtime,
     unless another ``backend`` is given. Otherwise the fastest library runs each batch size, several times faster.
@@ -148,9 +150,10 @@ def open_evaluator(game: Game, name: str, *, device: str, exact: bool, backend: 
     from ramify.evaluators import Network
 
     module = load_module(game, path)
-    if fixed and (backend == "onnxruntime" or (backend is None and exports())):
+    if fixed and not errors and (backend == "onnxruntime" or (backend is None and exports())):
         return Onnx(module, threads=1, **fixed)
-    return Network(module, device, threads=1, backend=backend or ("torch" if fixed else "auto"), **fixed)
+    chosen = backend or ("torch" if fixed else "auto")
+    return Network(module, device, threads=1, backend=chosen, errors=errors, **fixed)
 
 
 def load_evaluator(

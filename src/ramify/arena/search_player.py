@@ -109,7 +109,10 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
             0 if self.network is None else network_parameters(network_file(self.network)),
         )
         settings = {name: getattr(found, name) for name in ("c_puct", "batch", "in_flight")}
-        return {**super().content(), **settings}
+        content = {**super().content(), **settings}
+        if self.error_scale is None:  # as in results stored before there was this setting
+            del content["error_scale"]
+        return content
 
     def open(self, game: Game) -> SearchPlayer:
         return SearchPlayer(game, self.open_evaluator(game), self)
@@ -119,7 +122,8 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         if self.network is None:
             return self._native()
         exact = self.exact and self.max_seconds is None
-        return open_evaluator(game, self.network, device=self.device, exact=exact, backend=self.backend)
+        errors = self.error_scale is not None
+        return open_evaluator(game, self.network, device=self.device, exact=exact, backend=self.backend, errors=errors)
 
     def _native(self) -> NativeEvaluator:
         return named_evaluator(self.evaluator)

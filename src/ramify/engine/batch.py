@@ -68,6 +68,7 @@ class Evaluation:
 
     logits: Any  # [B, 2, num_actions] or [B, num_actions]
     values: Any  # [B, 2] or [B]
+    errors: Any = None  # expected squares of the errors of the values, [B, 2] or [B]; None: not predicted
 
 
 @runtime_checkable
@@ -145,9 +146,22 @@ def as_rows(answer: Evaluation, batch: Batch, actions: int) -> tuple[NDArray[np.
     return split(answer, batch, actions)
 
 
+def with_errors(values: NDArray[np.float32], errors: Any) -> NDArray[np.float32]:
+    """Values with their expected squared errors, in the form the core takes: [B, 2, 2], or [B, 1, 2] for one player."""
+    array = _as_numbers(errors, "errors")
+    if array.shape not in (values.shape, values.shape[:1]):
+        wanted = " or ".join(str(list(shape)) for shape in dict.fromkeys((values.shape, values.shape[:1])))
+        raise EvaluatorError(f"errors must have shape {wanted}, not {list(array.shape)}")
+    if values.ndim == 1:
+        values, array = values[:, None], array[:, None]
+    elif array.ndim == 1:
+        array = np.repeat(array[:, None], 2, axis=1)
+    return np.ascontiguousarray(np.stack([values, array], axis=2), np.float32)
+
+
 def exchanged(array: NDArray[Any], rows: NDArray[np.bool_], dimensions: int) -> NDArray[Any]:
     """The array with both players exchanged in these rows; unchanged if it has one row per position."""
-    if array.ndim != dimensions:
+    if array.ndim != dimensions or array.shape[1] != 2:
         return array
     array = array.copy()
     array[rows] = array[rows, ::-1]

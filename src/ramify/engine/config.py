@@ -65,6 +65,16 @@ class SearchConfig(Settings):
         0.1, ge=0, le=1e9, description="Offset below the parent's value for fpu=parent and fpu=reduction."
     )
     discount: float = Field(1.0, gt=0, le=1, description="Discount factor per action.")
+    error_scale: float | None = Field(
+        None,
+        ge=1e-6,
+        le=1e9,
+        description=(
+            "Weight evaluations by the errors that the evaluator expects of its values: one with an expected error e "
+            "counts as error_scale / (error_scale + e) of a visit in the values of the nodes above. None: all count "
+            "the same. Needs a network with the head value_error."
+        ),
+    )
     opponent_weights: Literal["conditional", "prior", "visits", "blended"] = Field(
         "conditional",
         description=(

@@ -18,6 +18,7 @@ from ramify.engine.batch import (
     exchanged,
     first_rows,
     new_arrays,
+    with_errors,
 )
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
@@ -73,8 +74,8 @@ class RawAnswer:
 
     def result(self) -> Answer:
         logits, values = (array[: self._rows] for array in self._handle())
-        if values.ndim == 2 and self._seconds.any():
-            logits, values = exchanged(logits, self._seconds, 3), exchanged(values, self._seconds, 2)
+        if values.ndim >= 2 and self._seconds.any():
+            logits, values = exchanged(logits, self._seconds, 3), exchanged(values, self._seconds, values.ndim)
         return logits, values, None
 
 
@@ -144,4 +145,6 @@ class RulesSource:
                 f"evaluate() must return an Evaluation with logits and values, not {type(answer).__name__}"
             ) from None
         logits, values = as_rows(Evaluation(logits, values), batch, self.num_actions)
+        if (errors := getattr(answer, "errors", None)) is not None:
+            values = with_errors(values, errors)
         return logits[:rows], values[:rows], None

@@ -51,8 +51,8 @@ def resolved(backend: str) -> str:
 class Opened:
     """A network with one set of weights, opened by libraries as needed."""
 
-    def __init__(self, live: nn.Module) -> None:
-        self.live = by_cells(live)
+    def __init__(self, live: nn.Module, errors: bool = False) -> None:
+        self.live = by_cells(live, errors)
         self._lock = threading.Lock()
         self._backends: dict[tuple[str, Shape], Backend] = {}
 
@@ -77,7 +77,7 @@ class CpuRunner:
             raise ValueError("compile=True needs CUDA; on a CPU the fastest library is chosen by backend='auto'")
         self._settings = settings
         self.version = 0
-        self._opened = Opened(live)
+        self._opened = Opened(live, settings.errors)
         wanted = resolved(settings.backend)
         self._choice = Choice(live, installed()) if wanted == "auto" else None
         self._pinned = None if self._choice is not None and len(self._choice.candidates) > 1 else wanted
@@ -117,13 +117,13 @@ class CpuRunner:
         return self._choice.backend(opened, shape, size)
 
     def swap(self, live: nn.Module) -> None:
-        self._opened = Opened(live)
+        self._opened = Opened(live, self._settings.errors)
         self.version += 1
 
 
-def by_cells(live: nn.Module) -> Inference:
+def by_cells(live: nn.Module, errors: bool = False) -> Inference:
     """The module in channels-last memory format, in which convolutions run fastest, on a CPU and on CUDA."""
-    return Inference(live.to(memory_format=torch.channels_last))  # type: ignore[call-overload]
+    return Inference(live.to(memory_format=torch.channels_last), errors)  # type: ignore[call-overload]
 
 
 def run_padded(backend: Backend, observations: NDArray[np.float32], size: int) -> Outputs:

@@ -30,7 +30,7 @@ Forward = Callable[[Tensor], tuple[Tensor, Tensor]]
 class Device(nn.Module):
     """The network in its precision; logits stay in it, to be copied in half the bytes."""
 
-    def __init__(self, live: nn.Module, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(self, live: nn.Module, device: torch.device, dtype: torch.dtype, errors: bool = False) -> None:
         super().__init__()
         self.dtype = dtype
         live = live.to(device)
@@ -38,7 +38,7 @@ class Device(nn.Module):
         for x in tensors(live):
             if id(x) not in exact and x.is_floating_point():
                 x.data = x.data.to(dtype)
-        self.inference = by_cells(live)
+        self.inference = by_cells(live, errors)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         logits, values = self.inference(in_order(observations.to(self.dtype)))
@@ -164,7 +164,8 @@ class CudaRunner:
         self._settings, self._buckets = settings, settings.buckets
         # A device without a number means the present one: keep that, whatever the caller's thread selects later.
         self._device = device if device.index is not None else torch.device("cuda", torch.cuda.current_device())
-        self._network = Device(live, self._device, torch.float32 if settings.precision == "fp32" else torch.bfloat16)
+        dtype = torch.float32 if settings.precision == "fp32" else torch.bfloat16
+        self._network = Device(live, self._device, dtype, settings.errors)
         self._network.eval().requires_grad_(False)
         self._forward: Forward = compiled(self._network) if settings.compile else self._network
         torch.cuda.synchronize(self._device)  # the weights are there before any slot's stream reads them

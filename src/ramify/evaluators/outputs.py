@@ -1,7 +1,8 @@
 """Conversion of network outputs to an Evaluation.
 
 A network gets one observation, from the view of the acting player (player 0 where both act). Its outputs are for the
-viewer alone, [B, num_actions] and [B], or for the viewer and the other player, [B, 2, num_actions] and [B, 2].
+viewer alone, [B, num_actions] and [B], or for the viewer and the other player, [B, 2, num_actions] and [B, 2]. Values
+with expected squared errors are [B, 1, 2] or [B, 2, 2]: each value is followed by its error.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ def by_player(outputs: Outputs, acting: NDArray[np.bool_]) -> Evaluation:
     seconds = acting[:, 1] & ~acting[:, 0]  # the viewer is player 1
     if seconds.any():
         logits = exchanged(logits, seconds, 3)
-        values = exchanged(values, seconds, 2)
-    return Evaluation(logits, values)
+        values = exchanged(values, seconds, max(2, values.ndim))
+    if values.ndim < 3:
+        return Evaluation(logits, values)
+    pairs = values if values.shape[1] == 2 else values[:, 0]
+    return Evaluation(logits, pairs[..., 0], pairs[..., 1])
 
 
 def check_shapes(logits: Sequence[int], values: Sequence[int], rows: int) -> None:
@@ -37,7 +41,7 @@ def check_shapes(logits: Sequence[int], values: Sequence[int], rows: int) -> Non
             f"the network's logits must have shape [{rows}, num_actions] or [{rows}, 2, num_actions], "
             f"not {list(logits)}"
         )
-    if tuple(values) not in ((rows,), (rows, 2)):
+    if tuple(values) not in ((rows,), (rows, 2), (rows, 1, 2), (rows, 2, 2)):
         raise EvaluatorError(f"the network's values must have shape [{rows}] or [{rows}, 2], not {list(values)}")
 
 

@@ -37,6 +37,10 @@ class RunConfig(Settings):
             "environment variable RAMIFY_BACKEND names, otherwise the fastest for each batch size, by measurement."
         ),
     )
+    errors: bool = Field(
+        False,
+        description="Also return the expected errors of values, for searches with error_scale (head value_error).",
+    )
     in_flight: int = Field(2, ge=1, le=16, description="Maximum number of batches of one size in flight on CUDA.")
 
     @field_validator("buckets", mode="before")

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import cast
 
+import torch
 from torch import Tensor, nn
 
 from ramify._core import EvaluatorError
@@ -155,16 +156,25 @@ Registry.add(MLPConfig, MLP)
 
 
 class Inference(nn.Module):
-    """Logits and values as a tuple, from any network that returns (logits, values) or a dict with them."""
+    """Logits and values as a tuple, from any network that returns (logits, values) or a dict with them.
 
-    def __init__(self, network: nn.Module) -> None:
+    With ``errors``, values are [B, players, 2]: each is followed by its expected squared error, the head value_error.
+    """
+
+    def __init__(self, network: nn.Module, errors: bool = False) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.errors = network, errors
+        if errors and not (isinstance(network, GameNetwork) and "value_error" in network.config.heads):
+            raise ValueError("errors=True needs a network with the head value_error")
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         network = self.network
-        found = network(observations, heads=False) if isinstance(network, GameNetwork) else network(observations)
-        if isinstance(found, dict):
+        own = isinstance(network, GameNetwork)
+        found = network(observations, heads=self.errors) if own else network(observations)
+        if not isinstance(found, dict):
+            logits, values = found
+            return logits, values
+        if not self.errors:
             return found["logits"], found["values"]
-        logits, values = found
-        return logits, values
+        both = torch.stack([found["values"], found["value_error"]], dim=-1)
+        return found["logits"], both.unsqueeze(1) if both.dim() == 2 else both
