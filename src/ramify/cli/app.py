@@ -26,6 +26,7 @@ from ramify.cli import (
     selfplay,
     tournament,
     train,
+    uci,
     watch,
 )
 from ramify.cli.common import forget_warnings
@@ -38,7 +39,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot)  # nothing to import: they know their game
+FIXED_GAME = (
+    demo.demo,
+    doctor.doctor,
+    htp.htp,
+    pyrat_bot.pyrat_bot,
+    uci.uci,
+)  # nothing to import: they know their game
 for command in (
     games.games,
     check.check,
@@ -54,6 +61,7 @@ for command in (
     inspect.inspect,
     export.export,
     htp.htp,
+    uci.uci,
     pyrat_bot.pyrat_bot,
     play.play,
     demo.demo,
