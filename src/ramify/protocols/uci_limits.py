@@ -9,7 +9,7 @@ from ramify.protocols.clock import seconds_for_move
 
 NUMBERS = ("wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime")
 WORDS = ("infinite", "ponder", "searchmoves")
-LARGEST = 10**12  # of any number; larger ones are cut
+LARGEST, DIGITS = 10**12, 20  # of any number; larger ones are cut
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Limits:
             word = left.pop(0)
             if word in NUMBERS:
                 if left and left[0].lstrip("-").isdecimal() and left[0].isascii():
-                    numbers[word] = max(-LARGEST, min(LARGEST, int(left.pop(0)[:20])))
+                    numbers[word] = max(-LARGEST, min(LARGEST, int(left.pop(0)[:DIGITS])))
                 else:
                     unknown.append(word)
             elif word in WORDS:
