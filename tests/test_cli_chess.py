@@ -45,7 +45,10 @@ def test_lines_are_in_standard_notation(tmp_path: Path) -> None:
     best = next(line for line in shown if line.startswith("1 ") and "%" in line)
     assert best.split()[1] == rows[0]["san"]
     assert " ".join(rows[0]["san_line"][1:3]) in best
-    words = [(text.text or "").replace("\xa0", " ") for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
+    words = [
+        (text.text or "").replace("\xa0", " ")
+        for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert any(f"1. {rows[0]['san']} (" in word for word in words)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,21 +70,21 @@ def move_names(state: State, actions: Sequence[int]) -> list[str]:
     return names
 
 
-def best_lines(result: SearchResult, count: int, mate: Mate | None = None) -> list[Line]:
-    """The best moves with their lines; of moves without visits only the best. ``mate``: one that was found elsewhere,
-    which then is the best."""
-    player = result.acting[0]
-    visits = result.visits.ravel()
-    lines = [] if mate is None else [Line(mate.line, 1.0 if mate.moves > 0 else -1.0, mate.moves)]
+def best_lines(result: SearchResult, count: int, without: Container[int] = ()) -> list[Line]:
+    """The best moves with their lines, ``without`` some actions; of moves that were not looked at only the best."""
+    player, lines = result.acting[0], list[Line]()
     for outcome in map(int, ranking(result, player)):
         action = int(result.outcomes[player][outcome])
-        if len(lines) >= count:
-            break
-        known = result.proof is not None and int(result.proof.plies.ravel()[outcome]) >= 0
-        if (mate is not None and action == mate.line[0]) or (lines and not visits[outcome] and not known):
-            continue
-        lines.append(line_of(result, outcome, action))
+        seen = result.visits.ravel()[outcome] > 0
+        seen = seen or (result.proof is not None and int(result.proof.plies.ravel()[outcome]) >= 0)
+        if len(lines) < count and action not in without and (seen or not lines):
+            lines.append(line_of(result, outcome, action))
     return lines
+
+
+def line_to(mate: Mate) -> Line:
+    """A mate as a line."""
+    return Line(mate.line, 1.0 if mate.moves > 0 else -1.0, mate.moves)
 
 
 def line_of(result: SearchResult, outcome: int, action: int) -> Line:

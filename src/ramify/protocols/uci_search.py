@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +18,7 @@ from ramify.games import State
 from ramify.protocols.anytime import AnytimeSearch, Turns, reserve
 from ramify.protocols.mates import Mate, find_mate, mate_of, shorter_mate
 from ramify.protocols.tablebases import TablebaseHit
-from ramify.protocols.uci_info import Line, Progress, best_lines, info_lines, move_names
+from ramify.protocols.uci_info import Line, Progress, best_lines, info_lines, line_to, move_names
 from ramify.protocols.uci_limits import Limits
 from ramify.protocols.uci_options import UNLIMITED, UciSettings
 
@@ -52,7 +52,9 @@ class UciSearch:
         self._stopping = threading.Event()
         self._released = threading.Event()  # by ponderhit: the clock is running
         self._hit_at = math.inf
-        self._mate: Mate | None = None
+        self._mate: Mate | None = None  # found by alpha-beta search
+        self._known: list[Line] = []  # lines that need no more search, the best first
+        self._made = 0  # simulations of searches that have ended
         self._next_info = task.received + FIRST_INFO
         self._info_after = FIRST_INFO
         self._fallback: tuple[int, ...] = (int(self._allowed()[0]),)
@@ -97,11 +99,13 @@ class UciSearch:
             return self._fallback
         if not limits.moves and self.task.tablebase is None:
             self._look_for_mate(seconds)
-        if self._mate is not None and self.settings.multi_pv == 1:
-            self._report(None)
-            self._wait_for_release()
-            return self._mate.line
-        return self._search_tree(seconds)
+        if self._mate is not None:
+            self._known.append(line_to(self._mate))
+        if self._mate is None or self.settings.multi_pv > 1:
+            return self._search_tree(seconds)
+        self._report(None)
+        self._wait_for_release()
+        return self._mate.line
 
     def _prepare_fallback(self) -> None:
         found = alphabeta(self.task.state, nodes=QUICK_NODES, table=4096)
@@ -126,29 +130,57 @@ class UciSearch:
         self._mate = find() if moves is None else find(moves=moves)
 
     def _search_tree(self, seconds: float | None) -> tuple[int, ...]:
-        task = self.task
+        """Search until enough lines are known. One search is enough, unless it ends early because the best move is
+        proven: then the moves that it has not looked at are searched for the other lines."""
+        first = result = self._run_tree(seconds)
+        while result is not None:
+            if not self._known:
+                self._shorten(result, seconds)
+            before = len(self._known)
+            self._known += best_lines(result, self.settings.multi_pv - before, self._first_moves())
+            self._made += result.stats["simulations"]
+            if not self._may_go_on(result, seconds) or len(self._known) == before:
+                break
+            result = self._run_tree(seconds)
+        if not self._known:
+            why = self._search.failure
+            note = "no search in time" if why is None else f"the search failed: {why}".partition("\n")[0]
+            self._write(f"info string {note}")
+        else:
+            self._report(first)
+        self._wait_for_release()
+        return self._choose(first)
+
+    def _run_tree(self, seconds: float | None) -> SearchResult | None:
+        """One search of the moves that are not known yet."""
+        task, known, allowed = self.task, self._first_moves(), self._allowed()
+        actions = [action for action in allowed if action not in known]
+        if not actions:
+            return None
         ends = seconds is not None and self._released.is_set()
+        nodes = self._simulations()
         self._search.begin(
             task.state,
             self._deadline(seconds) if ends and seconds is not None else math.inf,
             seconds if ends and seconds is not None else math.inf,
-            turns=task.turns,
-            simulations=self._simulations(),
-            actions=self._allowed() if self._is_restricted() else None,
+            turns=task.turns if not self._made else [],
+            simulations=None if nodes is None else max(1, nodes - self._made),
+            actions=actions if len(actions) < len(task.state.legal_actions()) else None,
         )
         if self._stopping.is_set():
             self._search.stop()
-        result = self._search.finish(self._watch(seconds))
-        if result is None:
-            why = self._search.failure
-            note = "no search in time" if why is None else f"the search failed: {why}".partition("\n")[0]
-            self._write(f"info string {note}")
-            self._wait_for_release()
-            return self._fallback
-        self._shorten(result, seconds)
-        lines = self._report(result)
-        self._wait_for_release()
-        return self._choose(result, lines)
+        return self._search.finish(self._watch(seconds))
+
+    def _may_go_on(self, result: SearchResult, seconds: float | None) -> bool:
+        """Whether there is something left to search, and something to search it with."""
+        nodes = self._simulations()
+        spent = nodes is not None and self._made >= nodes
+        late = seconds is not None and self._released.is_set() and time.monotonic() >= self._deadline(seconds)
+        enough = len(self._known) >= self.settings.multi_pv
+        return not (enough or spent or late or result.proven is None or self._stopping.is_set())
+
+    def _first_moves(self) -> set[int]:
+        return {line.actions[0] for line in self._known}
 
     def _watch(self, seconds: float | None) -> float:
         """Stop the search where it does not stop by itself: at a depth, and after ``ponderhit``. Returns the time by
@@ -172,7 +204,7 @@ class UciSearch:
     def _shorten(self, result: SearchResult, seconds: float | None) -> None:
         """Of a mate that the tree has proven, look for the shortest while there is time."""
         mate = best_lines(result, 1)[0]
-        if self._mate is not None or mate.mate is None or mate.mate < 2 or self._is_restricted():
+        if mate.mate is None or mate.mate < 2 or self._is_restricted():
             return
         until = math.inf if self.task.limits.infinite else time.monotonic() + MATE_MOST
         if seconds is not None:
@@ -181,12 +213,16 @@ class UciSearch:
         found = shorter_mate(self.task.state, Mate(mate.mate, mate.actions), until, self._stopping.is_set)
         if found.moves < mate.mate:
             self._mate = found
+            self._known.append(line_to(found))
 
-    def _choose(self, result: SearchResult, lines: Sequence[Line]) -> tuple[int, ...]:
-        if self._mate is not None or self.settings.temperature == 0:
-            return lines[0].actions
+    def _choose(self, result: SearchResult | None) -> tuple[int, ...]:
+        """The line to play: the best, or drawn at a temperature unless a mate is known."""
+        if not self._known:
+            return self._fallback
+        if result is None or self._known[0].mate is not None or self.settings.temperature == 0:
+            return self._known[0].actions
         drawn = action_by(self._player, result.action(self.settings.temperature))
-        known = [line.actions for line in lines if line.actions[0] == drawn]
+        known = [line.actions for line in self._known if line.actions[0] == drawn]
         return known[0] if known else (drawn,)
 
     def _wait_for_release(self) -> None:
@@ -243,27 +279,25 @@ class UciSearch:
             return
         result = self._search.searcher.snapshot()
         if result is not None and result.stats["simulations"]:
-            self._report(result)
+            self._report(result, ended=False)
         self._info_after = min(EVERY_INFO, 2 * self._info_after)
         self._next_info = time.monotonic() + self._info_after
 
-    def _report(self, result: SearchResult | None) -> list[Line]:
-        mate, stats = self._mate, None if result is None else result.stats
-        if result is None:
-            assert mate is not None
-            lines = [Line(mate.line, math.copysign(1.0, mate.moves), mate.moves)]
-        else:
-            lines = best_lines(result, self.settings.multi_pv, mate)
+    def _report(self, result: SearchResult | None, *, ended: bool = True) -> None:
+        """Write what is known, and what a search in progress has found besides."""
+        stats = None if result is None else result.stats
+        lines = list(self._known)
+        if result is not None and not ended:
+            lines += best_lines(result, self.settings.multi_pv - len(lines), self._first_moves())
         if (known := self.task.tablebase) is not None:
             lines = [line if line.mate is not None else Line(line.actions, known.value) for line in lines]
         progress = Progress(
             depth=len(lines[0].actions),
             deepest=0 if stats is None else stats["max_depth"],
-            simulations=1 if stats is None else stats["simulations"],
+            simulations=max(1, self._made + (0 if stats is None or ended else stats["simulations"])),
             seconds=time.monotonic() - self.task.received,
             permille=0 if stats is None else min(1000, 1000 * stats["bytes"] // (self.settings.hash_mb << 20)),
             tablebase_hits=0 if known is None else len(self.task.state.legal_actions()),
         )
         for text in info_lines(self.task.state, lines, progress, wdl=self.settings.show_wdl):
             self._write(text)
-        return lines
