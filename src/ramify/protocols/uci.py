@@ -278,6 +278,8 @@ class UciEngine:
 
 def without_claims(game: Any, state: State) -> State:
     """The position as one in which the game goes on, where only the claim of a draw would have ended it."""
+    if not state.is_over:
+        return state
     fields = state.fields  # type: ignore[attr-defined]  # of a native state
     if fields["reason"] not in CLAIMED:
         return state
