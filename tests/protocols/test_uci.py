@@ -315,6 +315,7 @@ def test_what_is_not_understood_is_said_and_skipped(session: Session) -> None:
         ("setoption name SyzygyPath value /no/such/folder", "no folder '/no/such/folder'"),
     ):
         assert why in session.send(wrong)[0]
+    assert session.engine.settings == UciSettings(network="material")  # nothing was changed
     assert session.go()[-1].startswith("bestmove ")
 
 

@@ -81,7 +81,7 @@ ANSWERS = ("id ", "option ", "uciok", "readyok", "info ", "bestmove ")
 
 @target("uci")
 def uci(rng: random.Random, _: Path) -> None:
-    """Commands and bytes into the chess engine: known answers only, one bestmove per search, and no internal error."""
+    """Commands and bytes into the chess engine: known answers only, and no internal error."""
     pieces = [rng.randbytes(rng.randrange(100)), b"\n", b"go nodes 3\n", b"x" * rng.choice([10, 100_000]), b"stop\n"]
     for _ in range(rng.randint(1, 30)):
         words = rng.choices(UCI_WORDS, k=rng.randint(1, 8))

@@ -113,14 +113,13 @@ class UciEngine:
         self._end_search()
         if name.lower() in (button.lower() for button in BUTTONS):
             return self._forget()
-        settings = changed(self.settings, name, value)
-        settings.search_config(False)
-        before, self.settings = self.settings, settings
+        before, settings = self.settings, changed(self.settings, name, value)
+        settings.search_config(False)  # this and what follows raises on a value that cannot be used
         if settings.network != before.network:
-            evaluator = self._open(settings.network)  # raises if there is no such network
-            self._evaluator = evaluator
+            self._evaluator = self._open(settings.network)
         if settings.syzygy != before.syzygy:
-            self._open_tablebases()
+            self._open_tablebases(settings.syzygy)
+        self.settings = settings
         kept = settings.model_dump(exclude=set(SHOWN_ONLY)) == before.model_dump(exclude=set(SHOWN_ONLY))
         self._search = self._search if kept else None
         return None
@@ -219,7 +218,7 @@ class UciEngine:
                 self._evaluator = MaterialEvaluator()
         if self._tablebases is None and self.settings.syzygy:
             try:
-                self._open_tablebases()
+                self._open_tablebases(self.settings.syzygy)
             except (ValueError, ImportError, OSError) as error:
                 self._say(f"no tablebases: {error}")
                 self.settings = self.settings.replace(syzygy="")
@@ -235,10 +234,11 @@ class UciEngine:
             evaluator.evaluate(batch_of([self._game.initial_state()]))  # the first evaluation takes the longest
         return evaluator
 
-    def _open_tablebases(self) -> None:
+    def _open_tablebases(self, folders: str) -> None:
+        opened = Tablebases(folders) if folders else None
         if self._tablebases is not None:
             self._tablebases.close()
-        self._tablebases = Tablebases(self.settings.syzygy) if self.settings.syzygy else None
+        self._tablebases = opened
         if self._tablebases is not None:
             self._say(f"found {self._tablebases.files} tablebase files")
 

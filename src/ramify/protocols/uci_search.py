@@ -22,8 +22,8 @@ from ramify.protocols.uci_info import Line, Progress, best_lines, info_lines, li
 from ramify.protocols.uci_limits import Limits
 from ramify.protocols.uci_options import UNLIMITED, UciSettings
 
-QUICK_NODES = 3000  # of the alpha-beta search that has a move ready in milliseconds
-SHORTEST = 0.012  # seconds below which that move is played
+QUICK_NODES = 2000  # of the alpha-beta search that has a move ready in a millisecond
+SHORTEST = 0.015  # seconds below which that move is played
 MATE_SHARE, MATE_MOST, MATE_LEAST = 0.1, 1.0, 0.2  # time for a mate: share, seconds at most, seconds without a limit
 MATE_NODES = 20  # of that search per simulation, where simulations are the limit
 POLL = 0.01  # seconds between two looks at a search that something else has to stop
@@ -62,7 +62,12 @@ class UciSearch:
             self.ponderhit(task.received)
 
     def start(self) -> None:
-        threading.Thread(target=self._think_safely, name="ramify-search", daemon=True).start()
+        """Begin. Where there is hardly any time, the answer comes at once, in this thread: another one would have to
+        wait for a processor."""
+        if self._is_hurried():
+            self._think_safely()
+        else:
+            threading.Thread(target=self._think_safely, name="ramify-search", daemon=True).start()
 
     def stop(self) -> None:
         """Answer as soon as possible."""
@@ -93,9 +98,8 @@ class UciSearch:
         limits, seconds = self.task.limits, self._seconds()
         if not limits.moves:
             self._prepare_fallback()
-        hurried = self._released.is_set() and seconds is not None and seconds < SHORTEST
         forced = len(self._allowed()) == 1 and limits.has_clock and not limits.ponder
-        if hurried or forced:
+        if forced or self._is_hurried():
             return self._fallback
         if not limits.moves and self.task.tablebase is None:
             self._look_for_mate(seconds)
@@ -251,6 +255,11 @@ class UciSearch:
 
     def _seconds(self) -> float | None:
         return self.task.limits.seconds(self._player, self.settings.overhead_ms / 1000)
+
+    def _is_hurried(self) -> bool:
+        """Whether there is no time for a search."""
+        seconds = self._seconds()
+        return self._released.is_set() and seconds is not None and seconds < SHORTEST
 
     def _deadline(self, seconds: float) -> float:
         return self._hit_at + seconds
