@@ -78,11 +78,13 @@ def play_game(
         except chess.engine.EngineError as error:  # an illegal move, or a crash
             faults.append(f"{error} in {board.fen()}")
             return "lost" if player == own else "won"
-        clock.left[player] -= time.monotonic() - started
+        seconds = time.monotonic() - started
+        clock.left[player] -= seconds
         if player == own:
             score.least_left = min(score.least_left, clock.left[player])
         if clock.left[player] < 0:
-            faults.append(f"lost on time by {-clock.left[player]:.3f} s at ply {board.ply()}")
+            late = f"lost on time by {-clock.left[player]:.3f} s at ply {board.ply()}"
+            faults.append(f"{late} with a move that took {seconds:.3f} s")
             return "lost" if player == own else "won"
         clock.left[player] += clock.increment
         if played is None:
