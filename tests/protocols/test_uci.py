@@ -447,12 +447,16 @@ def test_a_clock_never_runs_out_on_paper() -> None:
 
 
 def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = [0.0]
+
     def evaluate(batch: rf.Batch) -> Any:
-        time.sleep(3.0)
+        time.sleep(seconds[-1])
         return np.zeros((len(batch), 4672), np.float32), np.zeros(len(batch), np.float32)
 
     session = Session()
     monkeypatch.setattr(session.engine, "_open", lambda _: Function(evaluate))
+    session.send("isready")
+    seconds.append(3.0)
     started = time.monotonic()
     lines = session.go("go movetime 200")
     assert lines[-1].startswith("bestmove ")

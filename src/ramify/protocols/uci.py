@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ramify.chess import MaterialEvaluator, chess_evaluator
-from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of
+from ramify.engine import SearchConfig, Searcher
+from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.batching import accelerated
 from ramify.games import State, make
 from ramify.protocols.anytime import AnytimeSearch, Turns
@@ -21,6 +22,7 @@ from ramify.protocols.uci_options import BUTTONS, SHOWN_ONLY, UciSettings, chang
 from ramify.protocols.uci_search import Task, UciSearch
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+WARM_UP, WARM_SECONDS = 8, 5.0  # batches that are evaluated before the first search, and the longest time for that
 CLAIMED = ("threefold_repetition", "fifty_moves")  # draws that nobody may have claimed
 
 log = logging.getLogger("ramify")
@@ -42,6 +44,7 @@ class UciEngine:
         self._searched: tuple[str, list[str]] | None = None  # fen and moves of the last search
         self._evaluator: Evaluator | NativeEvaluator | None = None
         self._search: AnytimeSearch | None = None
+        self._warm: tuple[object, int] | None = None  # evaluator and size of batches that were used already
         self._tablebases: Tablebases | None = None
         self._current: UciSearch | None = None
         self._commands: dict[str, Callable[[list[str]], None]] = {
@@ -227,12 +230,23 @@ class UciEngine:
             game, seed = self._game, self.settings.seed
             self._search = AnytimeSearch(game, self._evaluator, config, seed, progress=self._between_batches)
             self._searched = None
+            self._warm_up(self._search.searcher.config)
 
     def _open(self, network: str) -> Evaluator | NativeEvaluator:
         evaluator, _ = chess_evaluator(network)
-        if isinstance(evaluator, Evaluator):
-            evaluator.evaluate(batch_of([self._game.initial_state()]))  # the first evaluation takes the longest
         return evaluator
+
+    def _warm_up(self, config: SearchConfig) -> None:
+        """Search a little: the first evaluations of a network, in batches of each size, take the longest."""
+        assert self._evaluator is not None
+        if self._warm == (self._evaluator, config.batch_size):
+            return
+        self._warm = self._evaluator, config.batch_size
+        short = config.replace(simulations=WARM_UP * config.batch_size, max_seconds=WARM_SECONDS)
+        try:
+            Searcher(self._game, self._evaluator, short).run(self._game.initial_state())
+        except Exception as error:  # of the evaluator: every search will say so
+            log.debug("while warming up: %s", error, exc_info=True)
 
     def _open_tablebases(self, folders: str) -> None:
         opened = Tablebases(folders) if folders else None
