@@ -21,7 +21,7 @@ STOCKFISH = shutil.which("stockfish") or shutil.which("stockfish", path="/usr/ga
 needs_stockfish = pytest.mark.skipif(STOCKFISH is None, reason="needs stockfish, for example apt install stockfish")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def engine():
     started = chess.engine.SimpleEngine.popen_uci(COMMAND, timeout=60)
     yield started
