@@ -14,7 +14,7 @@ CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
 INSTALLED    := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format signature bench fuzz stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
+.PHONY: help demo test test-slow lint format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ bench: $(INSTALLED) ## every benchmark, in one table
 
 fuzz: $(INSTALLED) ## random inputs, files, programs and kills, half a minute of each kind
 	$(PY) -m tools.fuzz $(ARGS)
+
+uci-match: $(INSTALLED) ## 200 games against a UCI engine with a clock: make uci-match ARGS=stockfish
+	$(PY) -m tools.uci_match $(ARGS)
 
 stub: $(INSTALLED) ## regenerate src/ramify/_core.pyi after a change in cpp/bind
 	$(PY) -m tools.stub

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from rich.console import Console
@@ -47,6 +47,18 @@ def test_the_last_move_is_marked(name: str, params: dict, moves: str, line: str)
     assert shown.plain.count("(") + shown.plain.count("|") == (2 if name == "chess" else 1)
     plain = shown.plain.replace("(", " ").replace(")", " ").replace("|", " ")
     assert [row.strip() for row in plain.splitlines()] == [row.strip() for row in str(state).splitlines()]
+
+
+def test_chess_pieces_are_drawn_where_the_terminal_can() -> None:
+    state, before = after("chess", "e2e4 g8f6")
+    letters, drawn = (board_text(state, before, figures=figures).plain.splitlines() for figures in (False, True))
+    assert drawn[0] == "8  ♜ ♞ ♝ ♛ ♚ ♝(.)♜"
+    assert drawn[4] == "4  . . . . ♙ . . ."
+    assert [len(line) for line in drawn] == [len(line) for line in letters]
+    assert drawn[8:] == letters[8:]  # files and who is to move
+    for encoding, figures in (("utf-8", True), ("ascii", False)):
+        console = Console(file=TextIOWrapper(BytesIO(), encoding=encoding))
+        assert boards.has_figures(console) is figures
 
 
 @pytest.mark.parametrize("name", ["hex", "chess", "tictactoe", "connect_four", "pyrat", "goofspiel", "matrix"])

@@ -29,6 +29,7 @@ MISTAKES = {
     "inspect": ["nosuch"],
     "export": ["nosuch.safetensors", "net.onnx"],
     "htp": ["--network", "nosuch.safetensors"],
+    "uci": ["--network", "nosuch.safetensors"],
     "pyrat-bot": ["--network", "nosuch.safetensors"],
     "play": ["nosuchgame"],
     "demo": ["nosuch.setting=1"],

@@ -116,7 +116,8 @@ def test_chess_takes_san_and_uci(played) -> None:
     program = f"uci:command={sys.executable} {FAKE_UCI},depth=1"
     lines = played("chess", "--against", program, typed="e4\nNf3\nf1C4\nO-O\nb5\nquit\n")
     assert sum("Opponent: " in line for line in lines) == 4
-    assert "1  R N B Q . R K ." in lines
+    assert "1  ♖ ♘ ♗ ♕ . ♖ ♔ ." in lines
+    assert lines[0].startswith("You are white (♔)")
     assert "your move> 'b5' is not a legal move here." in "\n".join(lines)
 
 

@@ -51,7 +51,7 @@ HOMES = {
     "alembic": ("ramify.store",),
 }
 # Optional or slow to load: imported where they are used, never when a module loads.
-LAZY = frozenset({"chess", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})
+LAZY = frozenset({"chess", "keras", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,29 @@ AlphaBetaResult run_python(const nb::object& state, const AlphaBetaSettings& set
   return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state.attr("copy")()));
 }
 
-nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
+// Ends a search on Ctrl-C, or when a Python function says so.
+class AskingWatcher final : public Watcher {
+ public:
+  explicit AskingWatcher(const nb::object& ask) : ask_(ask) {}
+  bool stop() override {
+    if (signals_.stop()) return true;
+    if (ask_.is_none()) return false;
+    const GilAcquire acquire;
+    stopped = nb::cast<bool>(nb::bool_(ask_()));
+    return stopped;
+  }
+  bool forgives() override { return signals_.forgives(); }
+
+  bool stopped = false;  // by the function
+
+ private:
+  SignalWatcher signals_;
+  const nb::object& ask_;
+};
+
+nb::dict alphabeta(const nb::object& state, const nb::dict& given, const nb::object& stop) {
   const AlphaBetaSettings settings = to_alphabeta(given);
-  SignalWatcher watcher;
+  AskingWatcher watcher(stop);
   AlphaBetaResult found;
   if (const AnyState* native = nullptr; nb::try_cast(state, native)) {
     const auto& run = alphabeta_registry().at(native->game()->name());
@@ -49,6 +69,7 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
     const PythonSection section;
     found = run_python(state, settings, watcher);
   }
+  if (watcher.stopped) found.interrupted = false;
   if (found.interrupted && found.depth == 0) {
     PyErr_SetNone(PyExc_KeyboardInterrupt);
     throw nb::python_error();
@@ -63,6 +84,7 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
   d["nodes"] = found.nodes;
   d["solved"] = found.solved;
   d["interrupted"] = found.interrupted;
+  d["stopped"] = watcher.stopped;
   return d;
 }
 
@@ -70,9 +92,10 @@ nb::dict alphabeta(const nb::object& state, const nb::dict& given) {
 
 void bind_alphabeta(nb::module_& m) {
   m.attr("MOST_DEPTH") = kMostDepth;
-  m.def("alphabeta", &alphabeta, "state"_a, "settings"_a,
+  m.def("alphabeta", &alphabeta, "state"_a, "settings"_a, "stop"_a = nb::none(),
         "Run an alpha-beta search; use ramify.alphabeta() instead.",
-        nb::sig("def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]"));
+        nb::sig("def alphabeta(state: Any, settings: dict[str, Any], stop: Callable[[], bool] | None = None) -> "
+                "dict[str, Any]"));
 }
 
 }  // namespace ramify

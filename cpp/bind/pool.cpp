@@ -28,6 +28,7 @@ PlaySettings to_play(const nb::dict& d, const Settings& search) {
   s.temperature = field<double>(d, "temperature");
   s.temperature_end = field<double>(d, "temperature_end");
   s.temperature_half_life = field<double>(d, "temperature_half_life");
+  s.temperature_moves = field<int>(d, "temperature_moves");
   s.opening_moves = field<int>(d, "opening_moves");
   s.resign_below = field<double>(d, "resign_below");
   s.resign_moves = field<int>(d, "resign_moves");

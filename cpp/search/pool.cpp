@@ -67,6 +67,8 @@ void Pool::begin_search(Slot& slot) {
 }
 
 double Pool::temperature_at(std::uint32_t move) const {
+  if (play_.temperature_moves >= 0)
+    return move < static_cast<std::uint32_t>(play_.temperature_moves) ? play_.temperature : play_.temperature_end;
   return play_.temperature_end +
          (play_.temperature - play_.temperature_end) * std::exp2(-static_cast<double>(move) / play_.temperature_half_life);
 }

@@ -26,6 +26,7 @@ struct PlaySettings {
   double temperature = 1.0;
   double temperature_end = 0.0;
   double temperature_half_life = 10.0;  // in moves
+  int temperature_moves = -1;           // after so many moves the temperature is temperature_end; -1: it decays instead
   int opening_moves = 0;                // at most so many random moves before the first search
   double resign_below = -2.0;           // a value; below -1 nobody resigns
   int resign_moves = 3;                 // of the same player, in a row

@@ -31,7 +31,7 @@ from ramify.games import (
 )
 
 if TYPE_CHECKING:
-    from ramify import arena, hex, networks, protocols, pyrat, selfplay, store, training
+    from ramify import arena, chess, hex, networks, protocols, pyrat, selfplay, store, training
     from ramify.evaluators.network import Network
     from ramify.networks import Pretrained
 
@@ -55,6 +55,7 @@ __all__ = [
     "alphabeta",
     "arena",
     "check_game",
+    "chess",
     "equilibria",
     "evaluators",
     "games",
@@ -73,7 +74,7 @@ __all__ = [
 ]
 
 # Loaded when first used: some bring torch or a database along.
-_LAZY_PACKAGES = ("arena", "hex", "networks", "protocols", "pyrat", "selfplay", "store", "training")
+_LAZY_PACKAGES = ("arena", "chess", "hex", "networks", "protocols", "pyrat", "selfplay", "store", "training")
 
 
 @overload

@@ -407,7 +407,7 @@ def softmax(logits: Sequence[float]) -> NDArray[numpy.float32]:
 
 MOST_DEPTH: int = 500
 
-def alphabeta(state: Any, settings: dict[str, Any]) -> dict[str, Any]:
+def alphabeta(state: Any, settings: dict[str, Any], stop: Callable[[], bool] | None = None) -> dict[str, Any]:
     """Run an alpha-beta search; use ramify.alphabeta() instead."""
 
 class Pool:

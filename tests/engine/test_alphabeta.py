@@ -285,3 +285,26 @@ def test_connect_four_counts_what_completes_a_line() -> None:
     alone = game.state("a a b b c g")  # type: ignore[attr-defined]
     assert alone.heuristic > 0.2
     assert minimax(alone, 1).value == 1
+
+
+def test_a_function_stops_the_search() -> None:
+    """From any thread: it is asked while the search runs, and what was found so far is the answer."""
+    asked: list[int] = []
+
+    def stop() -> bool:
+        asked.append(threading.get_ident())
+        return len(asked) == 3
+
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(rf.alphabeta(CHESS.initial_state(), seconds=60, stop=stop)))
+    thread.start()
+    thread.join(50)
+    assert len(asked) == 3
+    assert set(asked) == {thread.ident}
+    (result,) = found
+    assert (result.stopped, result.interrupted) == (True, False)
+    assert result.depth > 0
+    assert result.action in CHESS.initial_state().legal_actions()
+    assert not rf.alphabeta(CHESS.initial_state(), depth=1, stop=lambda: True).stopped  # over before it is asked
+    with pytest.raises(ZeroDivisionError):
+        rf.alphabeta(CHESS.initial_state(), seconds=60, stop=lambda: bool(1 / 0))

@@ -153,6 +153,18 @@ def test_chess_has_arrows_for_the_best_moves() -> None:
     assert "white: 1. e2e4 (60%, +0.10) · 2. g1f3 (30%, +0.10)" in words(draw_analysis(state, found))
 
 
+def test_chess_has_arrows_for_the_expected_replies() -> None:
+    state = rf.make("chess").initial_state()
+    lines = (("e2e4", "e7e5"), ("d2d4", "d7d5", "c2c4"), ("g1f3", "e7e5"))
+    choices = tuple(Choice(state.action(line[0]), line[0], 0.3, 0.1, label=line[0][2:], line=line) for line in lines)
+    for listed, replies in ((5, 2), (1, 1)):  # two of them share an arrow
+        svg = draw_analysis(state, Analysis(9, {0: 0.1}, {0: choices}, listed))
+        arrows = list(ElementTree.fromstring(svg).iter(f"{SPACE}polygon"))
+        assert len(arrows) == replies + min(3, listed)
+        assert len({arrow.attrib["fill"] for arrow in arrows[:replies]}) == 1 != len(arrows)
+    assert "white: 1. e4 (30%, +0.10)" in words(svg)
+
+
 def test_promotions_on_the_same_squares_share_an_arrow() -> None:
     state = POSITIONS["promotion"]
     names = ("a7a8q", "a7a8n", "a1b1")

@@ -299,6 +299,21 @@ def test_impossible_settings_are_named(settings: dict[str, Any], text: str) -> N
         PlayConfig(**settings)
 
 
+@pytest.mark.parametrize("moves", [0, 4, 1000])
+def test_the_temperature_may_fall_in_one_step(moves: int) -> None:
+    """Before, moves are drawn; from then on they are the most visited ones."""
+    schedule = {"temperature": 2.0, "temperature_end": 0.0, "temperature_moves": moves, "temperature_half_life": 1e-3}
+    drawn = 0
+    for record in play("connect_four", games=6, search={"noise_fraction": 0.0}, play=schedule):
+        for number, (state, move) in enumerate(zip(record.states(make("connect_four")), record.moves, strict=False)):
+            greedy = rf.search(state, HashEvaluator(4, True), simulations=24).action()
+            if number >= moves:
+                assert move.actions == (greedy,)
+            drawn += move.actions != (greedy,)
+    assert (drawn > 0) == (moves > 0)
+    assert drawn > 20 or moves < 1000
+
+
 def test_games_that_end_in_their_opening_are_given_too() -> None:
     player = SelfPlay(rf.make("tictactoe"), play=PlayConfig(opening_moves=255), games=40, seed=1)
     assert len([record for finished in player for record in finished]) == 40

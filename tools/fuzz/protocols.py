@@ -1,4 +1,4 @@
-"""The HTP program and the PyRat bot with anything on their input, and players that are bad programs."""
+"""The engines over HTP and UCI and the PyRat bot with anything on their input, and players that are bad programs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from ramify.arena import Turn, match
 from ramify.protocols import BotSettings, EngineError, HtpConfig, PyRatBot, UciConfig, pyrat_bot
 from ramify.protocols.gtp import answer, serve
 from ramify.protocols.htp import HtpEngine, HtpSettings
+from ramify.protocols.uci import UciEngine
+from ramify.protocols.uci import serve as serve_uci
+from ramify.protocols.uci_options import OPTIONS, UciSettings
 from tools.fuzz.case import expect, target
 
 PATIENCE = 1.0
@@ -64,6 +67,33 @@ def htp(rng: random.Random, _: Path) -> None:
     written: list[str] = []
     serve(engine, io.BytesIO(b"".join(rng.choices(pieces, k=rng.randrange(20)))), written.append)  # type: ignore[arg-type]
     expect(all(text.endswith("\n\n") for text in written), f"an answer without its end: {written}")
+
+
+UCI_WORDS = (
+    "uci", "isready", "ucinewgame", "position", "startpos", "fen", "moves", "e2e4", "e7e5", "g1f3", "a7a8q", "0000",
+    "8/8/8/8/8/5k2/5q2/7K", "7k/8/8/5K2/6Q1/8/8/8", "w", "b", "-", "KQkq", "go", "nodes", "depth", "mate", "movetime",
+    "wtime", "btime", "winc", "binc", "movestogo", "searchmoves", "infinite", "ponder", "stop", "ponderhit", "d",
+    "setoption", "name", "value", "Clear", "true", "none", "0", "1", "2", "7", "-1", "1e9", "nan",
+    "99999999999999999999", "é", "\x00", "١", "debug", "on", *OPTIONS,
+)  # fmt: skip
+ANSWERS = ("id ", "option ", "uciok", "readyok", "info ", "bestmove ")
+
+
+@target("uci")
+def uci(rng: random.Random, _: Path) -> None:
+    """Commands and bytes into the chess engine: known answers only, and no internal error."""
+    pieces = [rng.randbytes(rng.randrange(100)), b"\n", b"go nodes 3\n", b"x" * rng.choice([10, 100_000]), b"stop\n"]
+    for _ in range(rng.randint(1, 30)):
+        words = rng.choices(UCI_WORDS, k=rng.randint(1, 8))
+        pieces.append(" ".join(["go nodes 2 movetime 50", *words] if words[0] == "go" else words).encode() + b"\n")
+    rng.shuffle(pieces)
+    written: list[str] = []
+    engine = UciEngine(written.append, UciSettings(network="material", simulations=5, hash_mb=1))
+    serve_uci(engine, io.BytesIO(b"".join(pieces) + b"\nstop\n"))  # type: ignore[arg-type]
+    for line in "".join(written).splitlines():
+        expect("internal error" not in line, line[:500])
+        board = re.match(r"[1-8] |   a b|white|black|draw|checkmate|fen ", line)
+        expect(line.startswith(ANSWERS) or board is not None, f"not an answer: {line[:500]!r}")
 
 
 @target("pyrat-bot")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ramify.cli.chess_lines import add_chess
 from ramify.cli.common import print_position
 from ramify.engine.result_text import continuation, line_names, ranking
+from ramify.games.percent import percentages
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,19 +59,27 @@ def describe_player(state: State, result: SearchResult, player: int, top: int | 
                 "continuation": continuation(state, result, player, int(i)),
             }
         )
+    if state.game.name == "chess":
+        add_chess(state, result, rows)
     return {"player": player, "outcomes": len(visits), "value": float(result.value[player]), "actions": rows}
 
 
-def picture(state: State, result: SearchResult) -> str:
-    """The position as SVG with what the search found: shares of visits, values, and a caption."""
-    from ramify.games.pictures import Analysis, Choice, draw_analysis
+def picture(state: State, result: SearchResult, top: int | None = None) -> str:
+    """The position as SVG with what the search found: shares of visits, values, and a caption. ``top``: the number of
+    actions of each player that are drawn or listed, where not all are."""
+    from ramify.games.pictures import LISTED, Analysis, Choice, draw_analysis
 
     choices = {}
     for player in result.acting:
         rows = describe_player(state, result, player, None)["actions"]
-        choices[player] = tuple(Choice(row["action"], row["name"], row["share"], row["value"]) for row in rows)
+        choices[player] = tuple(
+            Choice(
+                row["action"], row["name"], row["share"], row["value"], row.get("san", ""), tuple(row["continuation"])
+            )
+            for row in rows
+        )
     values = {player: float(result.value[player]) for player in result.acting}
-    return draw_analysis(state, Analysis(int(result.stats["simulations"]), values, choices))
+    return draw_analysis(state, Analysis(int(result.stats["simulations"]), values, choices, top or LISTED))
 
 
 def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
@@ -98,13 +108,15 @@ def player_table(player: dict[str, Any], *, simultaneous: bool, ascii_only: bool
     from rich.table import Column, Table
     from rich.text import Text
 
+    with_chances = "win_draw_loss" in player["actions"][0]
     columns = (
         Column("", justify="right", style="dim"),
-        "action",
+        "move" if with_chances else "action",
         Column("visits", justify="right"),
         Column("", style="cyan"),
         Column("share", justify="right"),
         Column("value", justify="right"),
+        *([Column("win draw loss", justify="right")] if with_chances else []),
         Column("prior", justify="right"),
         Column("continuation", no_wrap=True, overflow="ellipsis", style="dim"),
     )
@@ -112,17 +124,26 @@ def player_table(player: dict[str, Any], *, simultaneous: bool, ascii_only: bool
     most = max(row["visits"] for row in player["actions"])
     for number, row in enumerate(player["actions"], 1):
         value = "" if row["value"] is None else f"{row['value']:+.3f}"
+        line = row.get("san_line", row["continuation"])
         table.add_row(
             str(number),
-            Text(row["name"], "bold" if number == 1 else ""),
+            Text(row.get("san", row["name"]), "bold" if number == 1 else ""),
             f"{row['visits']:,}",
             bar(row["visits"] / max(most, 1), ascii_only),
             f"{row['share']:.1%}",
-            value,
+            f"mate {row['mate']}" if "mate" in row else value,
+            *([chances(row["win_draw_loss"])] if with_chances else []),
             f"{row['prior']:.3f}",
-            Text(" ".join(row["continuation"][1:] if not simultaneous else row["continuation"])),
+            Text(" ".join(line[1:] if not simultaneous else line)),
         )
     return table
+
+
+def chances(win_draw_loss: list[float] | None) -> str:
+    """Win, draw and loss in percent, which add up to 100; nothing for a move that was never visited."""
+    if win_draw_loss is None:
+        return ""
+    return " ".join(f"{number:>3}" for number in percentages([round(1e6 * share) for share in win_draw_loss]))
 
 
 def bar(share: float, ascii_only: bool) -> str:

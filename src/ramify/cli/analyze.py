@@ -53,7 +53,13 @@ def analyze(
     evaluator: options.Evaluator = None,
     seed: options.Seed = 0,
     top: Annotated[
-        int | None, typer.Option(min=1, help=f"Number of actions to show. Default: {SHOWN}, or all with --json.")
+        int | None,
+        typer.Option(
+            "--top",
+            "--multipv",
+            min=1,
+            help=f"Number of actions to show, each with its line. Default: {SHOWN}, or all with --json.",
+        ),
     ] = None,
     json: options.AsJson = False,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the position, with visits and values.")] = None,
@@ -62,7 +68,8 @@ def analyze(
     """Search one position and show the result.
 
     The table lists each action's visits, its value for the player to move, its
-    prior, and the most visited continuation. In simultaneous games there is one
+    prior, and the most visited continuation; in chess also the chances to win,
+    draw and lose, with moves in standard notation. In simultaneous games there is one
     table per player and one with the visits of each pair of actions. Ctrl-C
     stops the search early and shows the result so far.
 
@@ -72,6 +79,7 @@ def analyze(
     ramify analyze hex -p size=7 --network hex-7 --simulations 500
     ramify analyze chess --state "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
     ramify analyze chess --only "e2e4 d2d4"
+    ramify analyze chess --network material --multipv 3 --svg lines.svg
     ramify analyze pyrat -p preset=tiny -s normalize=remaining
     ramify analyze tictactoe --state '{"board": ["xx.", "oo.", "..."]}'
     ramify analyze connect_four --actions "d d" -s max_seconds=5
@@ -96,7 +104,7 @@ def analyze(
     except ValueError as error:
         fail(error)
     if svg is not None:
-        write_picture(svg, picture(position, result))
+        write_picture(svg, picture(position, result, top))
     data = describe(position, result, top if json or top else SHOWN)
     if json:
         print_json(data)

@@ -26,6 +26,7 @@ from ramify.cli import (
     selfplay,
     tournament,
     train,
+    uci,
     watch,
 )
 from ramify.cli.common import forget_warnings
@@ -39,12 +40,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot)  # nothing to import: they know their game
+FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot, uci.uci)  # nothing to import: they know their game
 GROUPS = {
     "Games": (play.play, watch.watch, analyze.analyze, games.games, check.check),
     "Training": (demo.demo, train.train, rate.rate, report.report, selfplay.selfplay, inspect.inspect, export.export),
     "Strength": (match.match, tournament.tournament, ratings.ratings, gate.gate),
-    "Other programs, speed, installation": (htp.htp, pyrat_bot.pyrat_bot, bench.bench, doctor.doctor),
+    "Other programs, speed, installation": (uci.uci, htp.htp, pyrat_bot.pyrat_bot, bench.bench, doctor.doctor),
 }
 for group, commands in GROUPS.items():
     for command in commands:

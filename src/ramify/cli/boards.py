@@ -43,20 +43,30 @@ SIDES = {  # any other game has a player 0 and a player 1
 }
 
 
-def sides(game: Game) -> tuple[Side, Side]:
-    """The two players as this game calls them."""
+PIECES = str.maketrans("KQRBNPkqrbnp", "♔♕♖♗♘♙♚♛♜♝♞♟")
+FIGURES = (Side("white", "♔"), Side("black", "♚"))
+
+
+def sides(game: Game, figures: bool = False) -> tuple[Side, Side]:
+    """The two players as this game calls them; ``figures``: chess pieces are drawn as such."""
+    if figures and game.name == "chess":
+        return FIGURES
     return SIDES.get(game.name, (Side("player 0"), Side("player 1")))
 
 
-def board_text(state: State, before: State | None = None, room: tuple[int, int] | None = None) -> Text:
+def board_text(
+    state: State, before: State | None = None, room: tuple[int, int] | None = None, *, figures: bool = False
+) -> Text:
     """A printed position in which the last turn is marked.
 
     ``before`` is the position before that turn; Hex and chess know it themselves. ``room`` are the columns and lines of
-    the terminal: a maze that needs more is drawn smaller.
+    the terminal: a maze that needs more is drawn smaller. ``figures``: draw chess pieces instead of letters.
     """
     if state.game.name == "pyrat":
         return colour_maze(maze_text(state, before, room))
     lines = str(state).splitlines()
+    if figures and state.game.name == "chess":
+        lines[:8] = [line.translate(PIECES) for line in lines[:8]]
     places = list(last_places(state, before))
     if state.game.name == "connect_four":  # its first column needs room on the left
         lines, places = [f" {line}" for line in lines], [(line, column + 1) for line, column in places]
@@ -68,6 +78,11 @@ def board_text(state: State, before: State | None = None, room: tuple[int, int] 
 def room_of(console: Console) -> tuple[int, int] | None:
     """Columns and lines of a terminal for a position; None where nobody looks, as in a file."""
     return (console.width, console.height - BELOW) if console.is_terminal else None
+
+
+def has_figures(console: Console) -> bool:
+    """Whether a terminal can show chess pieces."""
+    return not console.options.ascii_only
 
 
 # --- marks ---

@@ -196,6 +196,10 @@ def choose_evaluator(game: Game, network: str | None, evaluator: str | None) -> 
         return chosen
     if evaluator not in (None, DEFAULT_EVALUATOR):
         raise ValueError("give --network or --evaluator, not both")
+    if game.name == "chess":
+        from ramify.chess import chess_evaluator
+
+        return chess_evaluator(network)[0]
     from ramify.hex import evaluator_for  # it runs a network of any game as it is, which starts at once
 
     return evaluator_for(game, network)[0]

@@ -54,7 +54,8 @@ def play(
     """Play a game against the search, or against another player.
 
     Without --network the search uses a shipped network if there is one for the
-    game, otherwise (and with --network rollout) random playouts.
+    game, otherwise material in chess (--network material) and random playouts
+    in other games (--network rollout).
 
     Type a move by its name when it is your turn. PyRat is played with the arrow
     keys in a terminal. These are the commands:
@@ -150,12 +151,13 @@ def make_adviser(
 ) -> tuple[Searcher, str]:
     """The search that gives hints, and what it knows. ``limits`` are simulations and seconds per move."""
     from ramify import _core
+    from ramify.chess import chess_evaluator
     from ramify.engine import SearchConfig, Searcher
     from ramify.hex import evaluator_for
 
     game = state.game
     simulations, seconds = limits
-    evaluator, knowledge = evaluator_for(game, network)
+    evaluator, knowledge = chess_evaluator(network) if game.name == "chess" else evaluator_for(game, network)
     limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
     usual = {
         "simulations": simulations or (2**53 if limited else SIMULATIONS),

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ramify.arena import Turn
-from ramify.cli.boards import board_text, room_of, sides
+from ramify.cli.boards import board_text, has_figures, room_of, sides
 from ramify.cli.common import explain, print_position
 from ramify.cli.debug import print_traceback
 from ramify.cli.heat import SHOWN, heat_text, ranking
@@ -48,9 +48,9 @@ MOVES = {  # how to type a move, where an example helps
 }
 
 
-def introduction(game: Game, side: int, opponent: str) -> str:
+def introduction(game: Game, side: int, opponent: str, figures: bool = False) -> str:
     """Which player the person is: by name and symbol where the game has them, and by the order of moves."""
-    who = sides(game)[side]
+    who = sides(game, figures)[side]
     if game.simultaneous:
         return f"You are {who}, against {opponent}. Both players move at once."
     return f"You are {who}, the {('first', 'second')[side]} player, against {opponent}."
@@ -106,7 +106,8 @@ class PlaySession:
         """Until the person leaves."""
         by_keys = has_keys(self.state.game.name)
         how = " Move with the arrow keys, stay with the space bar." if by_keys else ""
-        self.say(f"{introduction(self.state.game, self.side, self.opponent.name)}{how} Type 'help' for help.")
+        who = introduction(self.state.game, self.side, self.opponent.name, has_figures(self.console))
+        self.say(f"{who}{how} Type 'help' for help.")
         self.show()
         try:
             with Keys() if by_keys else nullcontext() as keys:
@@ -321,7 +322,8 @@ class PlaySession:
 
     def show(self) -> None:
         before = self.states[-2] if len(self.states) > 1 else None
-        print_position(self.console, board_text(self.state, before, room_of(self.console)))
+        figures = has_figures(self.console)
+        print_position(self.console, board_text(self.state, before, room_of(self.console), figures=figures))
 
     def say(self, text: str) -> None:
         self.console.print(Text(text), soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,6 +14,8 @@ from ramify.base.settings import Settings
 from ramify.engine.access import OnInterrupt, check_on_interrupt
 from ramify.engine.states import check_state
 from ramify.games import IllegalAction, State
+
+Stop = Callable[[], bool]
 
 
 class AlphaBetaConfig(Settings):
@@ -60,6 +63,7 @@ class AlphaBetaResult:
     actions: tuple[int, ...]  # best actions, ``action`` first; complete only with ``ties``
     solved: bool  # whether a deeper search would give the same value
     interrupted: bool  # whether Ctrl-C ended the search, with ``on_interrupt="return"``
+    stopped: bool  # whether ``stop`` ended the search
     seconds: float
 
 
@@ -70,17 +74,22 @@ def alphabeta(
     nodes: int | None = None,
     *,
     on_interrupt: OnInterrupt = "raise",
+    stop: Stop | None = None,
     **settings: Any,
 ) -> AlphaBetaResult:
     """Find the best action by alpha-beta search. ``settings`` are the fields of AlphaBetaConfig.
 
-    Results are deterministic unless ``seconds`` is given. Ctrl-C raises KeyboardInterrupt; with
+    Results are deterministic unless ``seconds`` is given. ``stop`` is called about 20 times a second; once it returns
+    True, the search ends with the best action found so far. Ctrl-C raises KeyboardInterrupt; with
     ``on_interrupt="return"`` the search ends early and returns the best action found so far.
     """
-    return run(state, AlphaBetaConfig(depth=depth, seconds=seconds, nodes=nodes, **settings), on_interrupt=on_interrupt)
+    config = AlphaBetaConfig(depth=depth, seconds=seconds, nodes=nodes, **settings)
+    return run(state, config, on_interrupt=on_interrupt, stop=stop)
 
 
-def run(state: State, config: AlphaBetaConfig, *, on_interrupt: OnInterrupt = "raise") -> AlphaBetaResult:
+def run(
+    state: State, config: AlphaBetaConfig, *, on_interrupt: OnInterrupt = "raise", stop: Stop | None = None
+) -> AlphaBetaResult:
     """Run ``alphabeta`` with the settings in ``config``."""
     check_on_interrupt(on_interrupt)
     check_state(state)
@@ -88,7 +97,7 @@ def run(state: State, config: AlphaBetaConfig, *, on_interrupt: OnInterrupt = "r
         raise IllegalAction(f"the game is over: a finished position cannot be searched\n{state}")
     started = time.perf_counter()
     given = config.model_dump()
-    found = _core.alphabeta(state, {**given, "depth": given["depth"] or _core.MOST_DEPTH})
+    found = _core.alphabeta(state, {**given, "depth": given["depth"] or _core.MOST_DEPTH}, stop)
     if found["interrupted"] and on_interrupt == "raise":
         raise KeyboardInterrupt
     value = found["value"] if state.acting == (0,) else -found["value"]
@@ -102,5 +111,6 @@ def run(state: State, config: AlphaBetaConfig, *, on_interrupt: OnInterrupt = "r
         actions=found["ties"],
         solved=found["solved"],
         interrupted=found["interrupted"],
+        stopped=found["stopped"],
         seconds=time.perf_counter() - started,
     )

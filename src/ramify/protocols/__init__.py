@@ -1,4 +1,4 @@
-"""Protocols: the HTP engine for Hex, the PyRat bot, and external programs as players over UCI, HTP and JSON lines.
+"""Protocols: the UCI engine for chess, the HTP engine for Hex, the PyRat bot, and external programs as players.
 
 Importing this package registers the player kinds ``uci``, ``htp`` and ``pyrat-bot``.
 """
@@ -8,7 +8,7 @@ from ramify.protocols.htp_player import HtpConfig
 from ramify.protocols.process import EngineError
 from ramify.protocols.pyrat_bot import BotSettings, PyRatBot
 from ramify.protocols.pyrat_player import PyRatBotConfig
-from ramify.protocols.uci import UciConfig
+from ramify.protocols.uci_player import UciConfig
 
 __all__ = [
     "BotSettings",

@@ -1,4 +1,4 @@
-"""The game clock: remaining time of each player, and the time for the next move."""
+"""Time for the next move: by a game clock that is kept here, or by the times that a client sends with every move."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from dataclasses import dataclass, field
 
 SAFETY = 0.05  # seconds that an answer takes on its way
 LEAST = 0.01  # seconds for any move
+HELD_BACK, HELD_SHARE = 0.35, 0.4  # seconds of the clock that are not planned with, and at most this share of it
+USUAL_MOVES = 40  # to go, where nobody says how many
+AT_ONCE = 0.8  # most that one move may take of what is planned with, and the share of an increment that it may use
+
+
+def seconds_for_move(left: float, increment: float, moves_to_go: int | None, overhead: float) -> float:
+    """Time for one move in seconds, with ``left`` seconds on the clock; 0 if the move has to be made at once.
+
+    ``overhead``: seconds that every move loses on its way. Some of the clock is never planned with, so that a delay of
+    the machine does not cost the game; and the less there is besides, the more of the increment is saved.
+    """
+    planned = max(0.0, left - overhead - min(HELD_BACK, HELD_SHARE * left))
+    saved = planned / max(left, 1e-9)
+    wanted = planned / (moves_to_go or USUAL_MOVES) + AT_ONCE * saved * increment
+    return min(wanted, AT_ONCE * planned)
 
 
 @dataclass

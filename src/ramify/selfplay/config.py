@@ -37,6 +37,15 @@ class PlayConfig(Settings):
     temperature_half_life: float = Field(
         10.0, gt=0, description="Number of moves in which the temperature falls half-way to temperature_end."
     )
+    temperature_moves: int | None = Field(
+        None,
+        ge=0,
+        le=2**31 - 1,
+        description=(
+            "Number of moves, of both players together, that are played at temperature; all later ones are played at "
+            "temperature_end. None: the temperature falls gradually, see temperature_half_life."
+        ),
+    )
     opening_moves: int = Field(
         0,
         ge=0,
@@ -83,6 +92,7 @@ class PlayConfig(Settings):
             "temperature": self.temperature,
             "temperature_end": self.temperature_end,
             "temperature_half_life": self.temperature_half_life,
+            "temperature_moves": -1 if self.temperature_moves is None else self.temperature_moves,
             "opening_moves": self.opening_moves,
             "resign_below": -2.0 if self.resign_below is None else self.resign_below,
             "resign_moves": self.resign_moves,

@@ -9,7 +9,7 @@ from types import ModuleType
 from xml.etree import ElementTree
 
 from ramify import _core
-from ramify.games.pictures.analysis import Analysis, Choice, add_list
+from ramify.games.pictures.analysis import LISTED, Analysis, Choice, add_list
 from ramify.games.pictures.svg import Canvas
 from ramify.games.protocol import State
 
@@ -18,7 +18,7 @@ UNSIZED = (300.0, 150.0)  # of a picture that does not say how large it is, as b
 
 ElementTree.register_namespace("", "http://www.w3.org/2000/svg")  # written without a prefix
 
-__all__ = ["Analysis", "Canvas", "Choice", "draw", "draw_analysis", "draw_text"]
+__all__ = ["LISTED", "Analysis", "Canvas", "Choice", "draw", "draw_analysis", "draw_text"]
 
 
 def draw(state: State) -> str:

@@ -22,9 +22,12 @@ class Choice:
     name: str
     share: float  # of the visits, between 0 and 1
     value: float | None  # for the player who acts; None: never visited
+    label: str = ""  # how people write it, where that is not the name
+    line: tuple[str, ...] = ()  # names of this action and of those that are expected after it
 
     def __str__(self) -> str:
-        return f"{self.name} ({percent(self.share)}{'' if self.value is None else f', {signed(self.value)}'})"
+        value = "" if self.value is None else f", {signed(self.value)}"
+        return f"{self.label or self.name} ({percent(self.share)}{value})"
 
 
 @dataclass(frozen=True)
@@ -34,16 +37,17 @@ class Analysis:
     simulations: int
     values: dict[int, float]  # of the acting players
     choices: dict[int, tuple[Choice, ...]]  # of the acting players, best first
+    listed: int = LISTED  # actions per player that are listed
 
     def alone(self) -> dict[int, Choice]:
         """The choices of the only player who acts, by action; the best comes first."""
         (choices,) = self.choices.values()
         return {choice.action: choice for choice in choices}
 
-    def top(self, player: int, count: int = LISTED) -> list[Choice]:
+    def top(self, player: int) -> list[Choice]:
         """The best action of a player, and the next ones as long as they have visits worth showing."""
         first, *others = self.choices[player]
-        return [first, *(choice for choice in others[: count - 1] if choice.share >= LEAST)]
+        return [first, *(choice for choice in others[: self.listed - 1] if choice.share >= LEAST)]
 
 
 def percent(share: float) -> str:

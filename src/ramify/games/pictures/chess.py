@@ -12,7 +12,7 @@ from ramify.games.protocol import State
 
 SQUARE, MARGIN, FRAME = 60.0, 22.0, 6.0
 LIGHT, DARK, BORDER, INK = "#efdfc1", "#b48a64", "#5b4331", "#f3e7d3"
-ARROW, ARROW_EDGE = "#0b4f8a", "#ffffff"
+ARROW, REPLY, ARROW_EDGE = "#0b4f8a", "#a13d1f", "#ffffff"
 BADGE = 10.0  # radius of the numbers on arrows
 MOVED, CHECK = "#e5c532", "#d8432b"
 FILL = {True: "#fdfaf3", False: "#3a3634"}
@@ -131,6 +131,12 @@ def _draw_moves(canvas: Canvas, moves: list[tuple[str, float]]) -> None:
         canvas.text(at[0], at[1] + 4.5, numbers, size=13 if len(numbers) == 1 else 8, font_weight="bold", fill=ARROW)
 
 
+def _draw_replies(canvas: Canvas, moves: list[str]) -> None:
+    """What is expected after the best moves: thin arrows below theirs."""
+    for squares in dict.fromkeys(name[:4] for name in moves):
+        arrow(canvas, *_arrow_ends(squares), 3.0, fill=REPLY, stroke=ARROW_EDGE, stroke_width=0.8, opacity=0.7)
+
+
 def _arrow_ends(squares: str) -> tuple[Point, Point]:
     """From the edge of a piece to the middle of the square it moves to."""
     start, end = _centre(squares[:2]), _centre(squares[2:])
@@ -150,7 +156,7 @@ def _free_place(start: Point, end: Point, taken: list[Point]) -> Point:
 
 
 def draw(state: State, analysis: Analysis | None = None) -> str:
-    """The position as an SVG picture; the best moves of a search as arrows."""
+    """The position as an SVG picture; the best moves of a search as arrows, with the expected replies."""
     fields: dict[str, Any] = state.fields  # type: ignore[attr-defined]  # native states have it
     side = 8 * SQUARE
     canvas = Canvas(MARGIN + side + FRAME, FRAME + side + MARGIN, background=BORDER)
@@ -164,6 +170,8 @@ def draw(state: State, analysis: Analysis | None = None) -> str:
         _draw_piece(canvas, symbol, file, rank)
     if analysis:
         ((player, _),) = analysis.choices.items()
-        _draw_moves(canvas, [(choice.name, choice.share) for choice in analysis.top(player)])
+        best = analysis.top(player)
+        _draw_replies(canvas, [choice.line[1] for choice in best if len(choice.line) > 1])
+        _draw_moves(canvas, [(choice.name, choice.share) for choice in best])
         add_list(canvas, analysis, ("white", "black"), fill=INK, numbered=True)
     return canvas.render()
