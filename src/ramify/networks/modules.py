@@ -10,7 +10,7 @@ from typing import cast
 from torch import Tensor, nn
 
 from ramify._core import EvaluatorError
-from ramify.networks.blocks import Block, ConvNorm, PoolBlock, activation, pool_value
+from ramify.networks.blocks import Block, ConvNorm, PoolBlock, SqueezeBlock, activation, pool_value
 from ramify.networks.config import DestinationsConfig, MLPConfig, NetworkConfig, Registry, ResNetConfig
 from ramify.networks.heads import CHEESE_CLASSES, POLICIES, ValueHeads, check_heads, per_player
 from ramify.networks.layouts import Spec
@@ -62,6 +62,8 @@ def residual_blocks(config: ResNetConfig | DestinationsConfig) -> nn.ModuleList:
             if pooled >= config.channels:
                 raise ValueError(f"pool_channels={pooled} must be less than channels={config.channels}")
             return PoolBlock(config.channels, pooled, config.activation)
+        if isinstance(config, ResNetConfig) and config.squeeze_channels:
+            return SqueezeBlock(config.channels, config.squeeze_channels, config.activation)
         return Block(config.channels, config.activation)
 
     return nn.ModuleList(block(number) for number in range(1, config.blocks + 1))
