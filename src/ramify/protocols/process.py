@@ -125,6 +125,28 @@ class EngineProcess:
             self._recent.append(shortened(line, LINE_SHOWN))
         return line
 
+    def read_until(self, start: bytes, deadline: float) -> list[bytes]:
+        """All lines up to the first one with this start, which is included. Quicker than ``read_line`` for an engine
+        that writes many lines of which few are wanted; raises EngineError after the deadline (of time.monotonic)."""
+        found: list[bytes] = []
+        name = start.decode()
+        while True:
+            while self._lines:
+                found.append(self._lines.popleft())
+                if found[-1].startswith(start):
+                    return found
+            if len(self._rest) > LONGEST or len(found) > LONGEST >> 4:
+                raise EngineError(f"the engine {self.command!r} writes without end: {self._seen(self._rest)}")
+            left = deadline - time.monotonic()
+            ready = self._selector.select(left) if left > 0 else []
+            if not ready:
+                raise self._hangs(repr(name))
+            for key, _ in ready:
+                if key.fileobj is self._stderr:
+                    self._read_errors()
+                else:
+                    self._read_output(repr(name))
+
     def close(self) -> None:
         """End the engine, by force if it does not end in time. Further calls do nothing."""
         self._finalizer()
