@@ -6,7 +6,6 @@ was played, the value target the result.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from ramify.games.files.pgn import value_comment
 from ramify.games.files.record import MoveNote, Result
 from ramify.selfplay.encoding import Label, RecordWriter
 from ramify.selfplay.records import GameRecord, Header
+from ramify.selfplay.starts import position_text
 
 RETURNS: dict[Result, tuple[float, float]] = {"1-0": (1.0, -1.0), "0-1": (-1.0, 1.0), "1/2-1/2": (0.0, 0.0)}
 
@@ -92,10 +92,7 @@ def start_text(start: State) -> str | None:
     """The first position as text; None if it is the game's initial position."""
     if start.key == start.game.initial_state(seed=0).key:
         return None
-    fields = getattr(start, "fields", None)
-    if fields is None:
-        raise ValueError(f"positions of {start.game.name} cannot be written as text")
-    return json.dumps(fields, default=lambda value: value.tolist() if hasattr(value, "tolist") else str(value))
+    return position_text(start)
 
 
 def played_game(game: Game, header: Header, record: GameRecord) -> PlayedGame:
