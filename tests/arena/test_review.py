@@ -40,7 +40,9 @@ def test_a_move_that_allows_a_win_is_a_blunder() -> None:
     assert [move.player for move in only] == [1, 1, 1]
 
 
-@pytest.mark.parametrize(("loss", "name"), [(0.0, ""), (0.09, ""), (0.1, "inaccuracy"), (0.25, "mistake"), (1.5, "blunder")])
+@pytest.mark.parametrize(
+    ("loss", "name"), [(0.0, ""), (0.09, ""), (0.1, "inaccuracy"), (0.25, "mistake"), (1.5, "blunder")]
+)
 def test_judgements_by_loss(loss: float, name: str) -> None:
     assert ReviewedMove(0, 0, 1, 2, 0.5 - loss, 0.5, (2,), 10).judgement == name
     assert [least for least, _, _ in LOSSES] == sorted((least for least, _, _ in LOSSES), reverse=True)
@@ -53,7 +55,8 @@ def test_games_with_simultaneous_moves_are_refused() -> None:
 
 
 def test_a_reviewed_game_as_pgn_and_json(run, tmp_path: Path) -> None:
-    chess = pytest.importorskip("chess")
+    pytest.importorskip("chess")
+    import chess
     import chess.pgn
 
     # White has mate in one and gives the queen away instead.

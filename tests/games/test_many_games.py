@@ -13,8 +13,9 @@ from ramify.games.files import GameFileError, GameRecord, MoveNote, dumps, read_
 from ramify.games.files.openings import POSITION, epd_to_fen, play_opening, read_openings
 from ramify.games.files.pgn import value_comment
 
-chess = pytest.importorskip("chess")
-import chess.pgn  # noqa: E402
+pytest.importorskip("chess")
+import chess
+import chess.pgn
 
 
 def line(words: str, fen: str | None = None, **more) -> GameRecord:
@@ -30,7 +31,11 @@ def line(words: str, fen: str | None = None, **more) -> GameRecord:
 def test_notes_are_read_back_by_python_chess() -> None:
     game = rf.make("chess").initial_state()
     better = line("d2d4 d7d5 c2c4").turns
-    notes = (MoveNote(value_comment(0.5, 800), "?!", tuple(turn[0] for turn in better)), MoveNote(), MoveNote("well played", "!"))
+    notes = (
+        MoveNote(value_comment(0.5, 800), "?!", tuple(turn[0] for turn in better)),
+        MoveNote(),
+        MoveNote("well played", "!"),
+    )
     record = replace(line("g2g4 e7e5 f2f3 d8h4", result="0-1", players=("A", "B")), notes=notes)
     found = chess.pgn.read_game(io.StringIO(dumps(".pgn", record)))
     assert found.headers["Result"] == "0-1"
@@ -82,7 +87,7 @@ def test_openings_from_files(tmp_path: Path) -> None:
     game, fen = rf.make("chess"), "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     pgn, epd, plain = (tmp_path / f"book.{end}" for end in ("pgn", "epd", "txt"))
     pgn.write_text("\n".join(dumps(".pgn", one) for one in (line("e2e4 e7e5 g1f3"), line("e2e4", fen))))
-    epd.write_text(f"# a comment\n{fen.removesuffix(' 0 1')} id \"pawn\";\n")
+    epd.write_text(f'# a comment\n{fen.removesuffix(" 0 1")} id "pawn";\n')
     plain.write_text("e2e4 e7e5\n\nd2d4\n")
     assert read_openings(str(pgn)) == [("e2e4", "e7e5", "g1f3"), (POSITION + fen, "e2e4")]
     assert read_openings(f"{pgn}:2") == [("e2e4", "e7e5"), (POSITION + fen, "e2e4")]

@@ -13,7 +13,7 @@ import pytest
 import ramify as rf
 from ramify.protocols.process import EngineError
 from ramify.protocols.taught_games import GameTeacher, SeenPositions, make_label, position_key, seen_from_before
-from ramify.protocols.teacher import Line, Teacher, TeachConfig, parse_lines, softmax
+from ramify.protocols.teacher import Line, TeachConfig, Teacher, parse_lines, softmax
 from ramify.protocols.teaching import SEEN, labelled, teach
 from ramify.selfplay import decode, read_folder
 from ramify.selfplay.encoding import count_recorded
@@ -57,7 +57,14 @@ def test_chances_are_the_engines_own_or_those_of_the_formula() -> None:
 
 
 def test_shorter_mates_are_better_and_all_are_better_than_material() -> None:
-    order = [Line("x", None, 1), Line("x", None, 5), Line("x", 9999), Line("x", 0), Line("x", None, -9), Line("x", None, -2)]
+    order = [
+        Line("x", None, 1),
+        Line("x", None, 5),
+        Line("x", 9999),
+        Line("x", 0),
+        Line("x", None, -9),
+        Line("x", None, -2),
+    ]
     utilities = [line.utility for line in order]
     assert utilities == sorted(utilities, reverse=True)
 
@@ -168,7 +175,9 @@ def test_the_table_of_positions(tmp_path: Path) -> None:
 
 
 def test_the_command(run) -> None:
-    code, out, err = run("teach", "labels", "--engine", FAKE, "--positions", "20", "--engines", "1", "--teach", "max_moves=9")
+    code, out, err = run(
+        "teach", "labels", "--engine", FAKE, "--positions", "20", "--engines", "1", "--teach", "max_moves=9"
+    )
     assert (code, err) == (0, "")
     assert "labelled positions" in out
     code, _, err = run("teach", "labels", "--teach", "temperatur=1")

@@ -58,16 +58,26 @@ def test_counting_agrees_with_decoding() -> None:
 
 @pytest.mark.parametrize(
     ("name", "params", "lines"),
-    [("tictactoe", {}, "b2 a1\nc3\n"), ("hex", {"size": 4}, "b2 c3\na1 b1 c1\n"), ("chess", {}, "e2e4 e7e5\n# no\nd2d4\n")],
+    [
+        ("tictactoe", {}, "b2 a1\nc3\n"),
+        ("hex", {"size": 4}, "b2 c3\na1 b1 c1\n"),
+        ("chess", {}, "e2e4 e7e5\n# no\nd2d4\n"),
+    ],
 )
 def test_self_play_starts_from_openings(tmp_path: Path, name: str, params: dict, lines: str) -> None:
     file = tmp_path / "openings.txt"
     file.write_text(lines)
     game = rf.make(name, **params)
     play = PlayConfig(openings=str(file), max_moves=4)
-    games = [data for lot in SelfPlay(game, rf.evaluators.Uniform(), rf.SearchConfig(simulations=3), play, games=12) for data in lot]
+    games = [
+        data
+        for lot in SelfPlay(game, rf.evaluators.Uniform(), rf.SearchConfig(simulations=3), play, games=12)
+        for data in lot
+    ]
     wanted = set()
-    for line in ("b2 a1", "c3") if name == "tictactoe" else ("b2 c3", "a1 b1 c1") if name == "hex" else ("e2e4 e7e5", "d2d4"):
+    for line in (
+        ("b2 a1", "c3") if name == "tictactoe" else ("b2 c3", "a1 b1 c1") if name == "hex" else ("e2e4 e7e5", "d2d4")
+    ):
         state = game.initial_state()
         for word in line.split():
             state.apply(state.action(word))

@@ -15,9 +15,10 @@ from ramify.selfplay import read_folder
 from ramify.training.config import TargetConfig
 from ramify.training.packed import game_rows
 
-chess = pytest.importorskip("chess")
+pytest.importorskip("chess")
 pytest.importorskip("zstandard")
-import chess.pgn  # noqa: E402
+import chess
+import chess.pgn
 
 PGN = """[White "A"]
 [Black "B"]
@@ -90,8 +91,7 @@ def test_records_become_pgn_with_values(run, tmp_path: Path) -> None:
     for record in records:
         read = chess.pgn.read_game(file)
         assert [move.uci() for move in read.mainline_moves()] == [
-            state.action_name(move.actions[0])
-            for state, move in zip(record.states(game), record.moves, strict=False)
+            state.action_name(move.actions[0]) for state, move in zip(record.states(game), record.moves, strict=False)
         ]
         for node, move in zip(read.mainline(), record.moves, strict=True):
             assert f"value {move.found.value[0]:+.3f}, 4 simulations" in node.comment

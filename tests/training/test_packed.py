@@ -162,7 +162,10 @@ def test_settings_that_have_no_meaning_with_records_are_refused(records: Path, t
         with pytest.raises(ValueError, match=problem):
             records_run(records, **changes)
     with pytest.raises(ValueError, match="ownership head cannot be trained on records"):
-        train(records_run(records, network={"kind": "resnet", "blocks": 1, "channels": 8, "heads": ["ownership"]}), tmp_path)
+        train(
+            records_run(records, network={"kind": "resnet", "blocks": 1, "channels": 8, "heads": ["ownership"]}),
+            tmp_path,
+        )
     with pytest.raises(FileNotFoundError, match="no folder"):
         train(records_run(tmp_path / "nowhere"), tmp_path / "a")
     write_shard(tmp_path / "000000.games", [], {"game": "hex", "params": {"size": 3}, "search": {}})
