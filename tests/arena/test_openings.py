@@ -84,7 +84,7 @@ def test_openings_can_be_a_file(tmp_path: Path) -> None:
 
     file = tmp_path / "openings.txt"
     file.write_text("# comment\na1 b2\n\nc3\n")
-    assert read_openings(str(file)) == ["a1 b2", "c3"]
+    assert read_openings(str(file)) == [("a1", "b2"), ("c3",)]
 
 
 def test_openings_may_be_positions(tmp_path):

@@ -40,7 +40,7 @@ bestmove e2e4 ponder e7e5""".split(b"\n")
     first, second = parse_lines(said, 4)
     assert first == Line("e2e4", 20, None, (20, 975, 5))
     assert second == Line("g2g4", None, -3)
-    assert [line.move for line in parse_lines(said[:1] + said[5:6], 1)] == ["d2d4"]  # better a bound than nothing
+    assert [line.move for line in parse_lines(said[:1] + said[4:5], 1)] == ["d2d4"]  # better a bound than nothing
     assert parse_lines(said[:1] + said[-1:], 4) == []
 
 
@@ -123,15 +123,15 @@ def test_an_engine_without_chances_is_asked_for_none() -> None:
 
 def test_a_run_is_resumed_and_labels_no_position_twice(tmp_path: Path) -> None:
     folder = tmp_path / "labels"
-    first = teach(folder, config(), 60, engines=1)
-    assert first.positions == first.new >= 60
+    first = teach(folder, config(), 20, engines=1)
+    assert first.positions == first.new >= 20
     before, number = labelled(folder)
     assert before == first.positions
     (folder / SEEN).unlink()  # it is made again from the records
-    second = teach(folder, config(), 120, engines=2)
-    assert second.positions >= 120
+    second = teach(folder, config(), 60, engines=2)
+    assert second.positions >= 60
     assert second.new == second.positions - first.positions
-    assert teach(folder, config(), 100, engines=2).new == 0
+    assert teach(folder, config(), 50, engines=2).new == 0
     game, keys, numbers = rf.make("chess"), list[int](), list[int]()
     for header, records in read_folder(folder):
         assert header["teacher"]["nodes"] == 2000
@@ -155,9 +155,9 @@ def test_ctrl_c_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_dies_is_restarted_and_one_that_never_works_is_told(tmp_path: Path) -> None:
-    done = teach(tmp_path / "a", config("dies 9"), 30, engines=1)
-    assert done.failures >= 2
-    assert labelled(tmp_path / "a")[0] == done.positions >= 30
+    done = teach(tmp_path / "a", config("dies 6"), 12, engines=1)
+    assert done.failures >= 1
+    assert labelled(tmp_path / "a")[0] == done.positions >= 12
     with pytest.raises(EngineError, match="out of luck"):
         teach(tmp_path / "b", config("dies 0"), 30, engines=1)
     with pytest.raises(EngineError, match="no program"):

@@ -36,7 +36,7 @@ class ReviewedMove:
     @property
     def loss(self) -> float:
         """How much worse the move was than the best one."""
-        return max(0.0, self.best_value - self.value)
+        return max(0.0, round(self.best_value - self.value, 6))  # float32 has no more digits
 
     @property
     def judgement(self) -> Judgement:
@@ -85,7 +85,9 @@ def review_move(searcher: Searcher, state: State, number: int, action: int) -> R
 
 
 def value_of(result: SearchResult, player: int, action: int) -> float:
-    """The value of an action for the player who moves; what is proven counts before what was estimated."""
+    """The value of the best action, or the only one searched; what is proven counts before what was estimated."""
+    if result.proven is not None:
+        return float(result.proven[player])
     place = result.outcomes[player].tolist().index(action)
     return float(result.q[player][place])
 

@@ -189,7 +189,7 @@ def answer(job: Job, result: SearchResult, final: bool) -> dict[str, Any]:
         "acting": list(result.acting),
         "value": [float(value) for value in result.value],
         "proven": None if result.proven is None else [float(value) for value in result.proven],
-        "line": line_names(job.state, result.principal_variation),
+        "line": line_names(job.state, result.principal_variation or [result.best_action]),
         "actions": [row for player in result.acting for row in _rows(job, result, player)],
         "stats": stats,
     }
