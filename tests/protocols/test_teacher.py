@@ -76,11 +76,10 @@ def test_a_score_after_the_move_is_seen_from_before_it() -> None:
 
 
 def test_a_label_by_hand() -> None:
-    """asinh of pawns over the temperature, at the places of the moves; the value is that of player 0."""
+    """asinh of pawns over the temperature, in proportion; the value is that of player 0."""
     lines = [Line("a", 50, None, (500, 400, 100)), Line("b", 0, None, (300, 400, 300))]
-    label = make_label(lines, np.array([3, 1]), 5, 1, 0.5)
-    odds = math.exp(math.asinh(0.5) / 0.5)
-    assert label.policy == pytest.approx([0, 1 / (1 + odds), 0, odds / (1 + odds), 0])
+    label = make_label(lines, [30, 10], 1, 0.5)
+    assert label.policy == pytest.approx({30: 1, 10: math.exp(-math.asinh(0.5) / 0.5)})
     assert label.value == pytest.approx(-0.4)
     assert label.draw == pytest.approx(0.4)
     assert softmax([1000.0, 0.0], 0.01) == pytest.approx([1, 0])

@@ -20,8 +20,8 @@ def test_what_python_writes_is_read_like_what_the_core_writes(tmp_path: Path) ->
     state, writer = game.initial_state(), RecordWriter(5, 0, draws=True)
     writer.add_opening(0, 4)
     state.apply(4)
-    label = Label(np.array([0.5, 0, 0, 0.25, 0.25, 0, 0, 0]), 0.75, 0.125)
-    writer.add(1, 0, state.legal_actions(), label)
+    label = Label({5: 0.25, 0: 0.5, 3: 0.25}, 0.75, 0.125)
+    writer.add(1, 0, state.legal_actions().tolist(), label)
     state.apply(0)
     writer.add(0, 8)
     data = writer.finish((1.0, -1.0), resigned=True)
@@ -42,10 +42,8 @@ def test_what_python_writes_is_read_like_what_the_core_writes(tmp_path: Path) ->
 
 
 def test_rounding_keeps_at_least_one_action() -> None:
-    places, visits = spread(np.full(3000, 1 / 3000))
-    assert (len(places), visits.tolist()) == (1, [1])
-    places, visits = spread(np.array([0.0, 2.0, 6.0]))
-    assert (places.tolist(), visits.tolist()) == ([1, 2], [250, 750])
+    assert spread(list(range(3000)), dict.fromkeys(range(3000), 1.0)) == ([0], [1])
+    assert spread([3, 7, 9], {9: 6.0, 7: 2.0}) == ([1, 2], [250, 750])
 
 
 def test_counting_agrees_with_decoding() -> None:

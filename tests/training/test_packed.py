@@ -59,8 +59,8 @@ def taught_game(number: int, draw: float = 0.5) -> bytes:
     """A game of tic-tac-toe that the first player wins, in which every position has the same value and draw."""
     state, writer = rf.make("tictactoe").initial_state(), RecordWriter(number, 0, draws=True)
     for action in (0, 3, 1, 4, 2):
-        legal = state.legal_actions()
-        writer.add(state.acting[0], action, legal, Label((legal == action) * 1.0, 0.25, draw))
+        legal = state.legal_actions().tolist()
+        writer.add(state.acting[0], action, legal, Label({action: 1.0}, 0.25, draw))
         state.apply(action)
     return writer.finish((1.0, -1.0))
 

@@ -33,7 +33,7 @@ class Pretrained:
 
     def module(self, game: Game | None = None) -> GameNetwork:
         """The torch network, for its own board size or that of the given game."""
-        own = {"size": self.sizes[0]} if self.sizes else {}
+        own: dict[str, Any] = {"size": self.sizes[0]} if self.sizes else {}
         return load(self.file, game if game is not None else make_game(self.game, **own))
 
 

@@ -131,7 +131,7 @@ class GameTeacher:
 
     def _play_opening(self, state: Any, writer: RecordWriter, rng: random.Random) -> None:
         for _ in range(rng.randint(0, self.config.opening_moves)):
-            action = int(rng.choice(state.legal_actions()))
+            action = rng.choice(state.legal_actions().tolist())
             after = state.after(action)
             if after.is_over:
                 return
@@ -140,7 +140,7 @@ class GameTeacher:
 
     def _play_move(self, state: Any, writer: RecordWriter, manner: Manner, rng: random.Random) -> float | None:
         """Play one move; returns the value of player 0 if the position was labelled."""
-        fen, player, legal = state.fen, state.acting[0], state.legal_actions()
+        fen, player, legal = state.fields["fen"], state.acting[0], state.legal_actions().tolist()
         labelled = rng.random() < self.config.label_share and self._is_new(position_key(fen))
         label, lines = None, list[Line]()
         if labelled and self.config.policy == "children":
@@ -149,20 +149,19 @@ class GameTeacher:
             lines = self.teacher.lines(fen, self.config.nodes if labelled else manner.nodes)
         actions = actions_of(state, legal, lines)
         if labelled:
-            label = make_label(lines, np.searchsorted(legal, actions), len(legal), player, self.config.temperature)
+            label = make_label(lines, actions, player, self.config.temperature)
         if rng.random() < manner.random_share or not lines:
-            action = int(rng.choice(legal))
+            action = rng.choice(legal)
         else:
-            weights = softmax([line.utility for line in lines], manner.temperature)
-            action = rng.choices(actions, weights.tolist())[0]
+            action = rng.choices(actions, softmax([line.utility for line in lines], manner.temperature))[0]
         writer.add(player, action, legal, label)
         state.apply(action)
         return None if label is None else label.value
 
-    def _child_lines(self, state: Any, legal: NDArray[np.int32]) -> list[Line]:
+    def _child_lines(self, state: Any, legal: list[int]) -> list[Line]:
         """Scores of all legal moves by searches of the positions after them, best first."""
         lines = []
-        for action in legal.tolist():
+        for action in legal:
             after, name = state.after(action), state.action_name(action)
             if after.is_over:
                 wins = float(after.returns[state.acting[0]]) > 0
@@ -181,24 +180,23 @@ def seen_from_before(move: str, reply: Line) -> Line:
     return Line(move, centipawns, mate, wdl)
 
 
-def make_label(lines: list[Line], places: NDArray[np.int64], legal: int, player: int, temperature: float) -> Label:
-    """Policy and value from the scores of moves; ``places`` are those of the moves among the legal actions."""
-    policy = np.zeros(legal)
-    policy[places] = softmax([line.utility for line in lines], temperature)
+def make_label(lines: list[Line], actions: list[int], player: int, temperature: float) -> Label:
+    """Policy and value from the scores of moves; ``actions`` are what the moves are."""
+    weights = softmax([line.utility for line in lines], temperature)
     win, draw, loss = lines[0].chances
-    value = win - loss
-    return Label(policy, value if player == 0 else -value, draw)
+    value = win - loss if player == 0 else loss - win
+    return Label(dict(zip(actions, weights, strict=True)), value, draw)
 
 
-def actions_of(state: Any, legal: NDArray[np.int32], lines: list[Line]) -> list[int]:
+def actions_of(state: Any, legal: list[int], lines: list[Line]) -> list[int]:
     """The actions that the moves of lines are; an EngineError names one that is not legal."""
-    allowed, found = set(legal.tolist()), []
+    found = []
     for line in lines:
         try:
             action = state.action(line.move)
         except ValueError:
             action = -1
-        if action not in allowed:
+        if action not in legal:
             raise EngineError(f"the engine chose {line.move[:40]!r}, which is not legal in {state.fen}")
         found.append(action)
     return found

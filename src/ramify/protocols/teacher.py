@@ -9,11 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from ramify.base.settings import Settings
@@ -22,6 +19,7 @@ from ramify.protocols.process import EngineError, EngineProcess
 PAWN = 100.0  # centipawns
 MATE = 8.0  # utility of the longest mate; the largest score of an evaluation is about 6
 MATE_STEP, MATE_MOVES = 0.05, 40  # a mate one move shorter is worth this much more, up to so many moves
+BOUNDS = (b"lowerbound", b"upperbound")
 WIN_AT, SPREAD = 100.0, 35.0  # centipawns of an even chance to win, and how fast chances change around it
 
 
@@ -83,12 +81,11 @@ class TeachConfig(Settings):
         return self
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """The score of a move, from the side of the player who moves."""
 
     move: str
-    centipawns: int | None
+    centipawns: int | None = None
     mate: int | None = None  # moves until the mate; negative: the player is mated
     wdl: tuple[int, int, int] | None = None  # chances of win, draw and loss in thousandths, as the engine tells them
 
@@ -107,9 +104,8 @@ class Line:
         W = 1 / (1 + exp((100 - cp) / 35)), L the same with -cp, D = 1 - W - L: one pawn ahead wins half of the games.
         """
         if self.wdl is not None and sum(self.wdl) > 0:
-            win, draw, loss = self.wdl
-            total = win + draw + loss
-            return win / total, draw / total, loss / total
+            total = sum(self.wdl)
+            return self.wdl[0] / total, self.wdl[1] / total, self.wdl[2] / total
         if self.mate is not None:
             return (1.0, 0.0, 0.0) if self.mate > 0 else (0.0, 0.0, 1.0)
         win, loss = (_logistic((sign * (self.centipawns or 0) - WIN_AT) / SPREAD) for sign in (1, -1))
@@ -120,11 +116,10 @@ def _logistic(x: float) -> float:
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, x))))
 
 
-def softmax(utilities: Sequence[float], temperature: float) -> NDArray[np.float64]:
-    """Probabilities in proportion to exp(utility / temperature)."""
-    scaled = np.array(utilities) / temperature
-    weights: NDArray[np.float64] = np.exp(scaled - scaled.max())
-    return weights / weights.sum()
+def softmax(utilities: Sequence[float], temperature: float) -> list[float]:
+    """Weights in proportion to exp(utility / temperature), the largest of which is 1."""
+    largest = max(utilities)
+    return [math.exp((utility - largest) / temperature) for utility in utilities]
 
 
 def parse_lines(output: Sequence[bytes], most: int) -> list[Line]:
@@ -134,7 +129,7 @@ def parse_lines(output: Sequence[bytes], most: int) -> list[Line]:
     for raw in reversed(output):
         if not raw.startswith(b"info ") or b" pv " not in raw or b" score " not in raw:
             continue
-        number, line, bound = _parse(raw.split())
+        number, line, bound = _parse(raw)
         (bounds if bound else exact).setdefault(number, line)
         if len(exact) == most:
             break
@@ -142,22 +137,19 @@ def parse_lines(output: Sequence[bytes], most: int) -> list[Line]:
     return [found[number] for number in sorted(found)]
 
 
-def _parse(words: list[bytes]) -> tuple[int, Line, bool]:
+def _parse(raw: bytes) -> tuple[int, Line, bool]:
     """Number of the variation, its score, and whether that is only a bound."""
-    number, centipawns, mate, wdl = 1, None, None, None
-    at = words.index(b"score")
-    if words[at + 1] == b"mate":
-        mate = int(words[at + 2])
-    else:
-        centipawns = int(words[at + 2])
-    bound = words[at + 3] in (b"lowerbound", b"upperbound")
-    if b"multipv" in words:
-        number = int(words[words.index(b"multipv") + 1])
-    if b"wdl" in words:
-        place = words.index(b"wdl")
-        wdl = (int(words[place + 1]), int(words[place + 2]), int(words[place + 3]))
-    move = words[words.index(b"pv") + 1].decode("ascii", "replace")
-    return number, Line(move, centipawns, mate, wdl), bound
+    kind, score, *more = raw[raw.index(b" score ") + 7 :].split(None, 7)
+    bound = more[0] in BOUNDS
+    chances = more[1:] if bound else more
+    wdl = None
+    if chances[0] == b"wdl":
+        wdl = (int(chances[1]), int(chances[2]), int(chances[3]))
+    number = raw.find(b" multipv ")
+    at = raw.index(b" pv ") + 4
+    move = raw[at:].split(None, 1)[0].decode("ascii", "replace")
+    line = Line(move, None, int(score), wdl) if kind == b"mate" else Line(move, int(score), None, wdl)
+    return 1 if number < 0 else int(raw[number + 9 :].split(None, 1)[0]), line, bound
 
 
 class Teacher:

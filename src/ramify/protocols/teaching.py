@@ -137,6 +137,9 @@ def worker(config: TeachConfig, folder: Path, first: int, stride: int, pipe: Con
     """The process of one engine: plays the games ``first``, ``first + stride``, … until it is told to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
+    with suppress(AttributeError, OSError):  # where there is no such policy
+        # Woken by every line that the engine writes, this process would take the core from it each time.
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     teacher, failures = Teacher(config), 0
     seen = SeenPositions(folder / SEEN, 1)
     player = GameTeacher(make("chess"), teacher, seen.add, pipe.poll)

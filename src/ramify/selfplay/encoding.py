@@ -7,11 +7,11 @@ policy, written as visits of its actions, and a value, as if a search had found 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ramify.selfplay.records import CUT, DRAWS, FULL, GAME, OPENING, RECORDED, RESIGNED, STARTED
 
@@ -23,10 +23,11 @@ _PRIOR_BASE = 3 << 28
 class Label:
     """What is known of a position in which one player acts: a policy, a value, and maybe the chance of a draw.
 
-    ``policy`` has one probability per legal action, in ascending order of the actions. ``value`` is that of player 0.
+    ``policy`` has probabilities of actions, in any proportion; of those that are left out, they are 0. ``value`` is
+    that of player 0.
     """
 
-    policy: NDArray[np.float64]
+    policy: Mapping[int, float]
     value: float
     draw: float | None = None
 
@@ -39,35 +40,33 @@ class RecordWriter:
         self.moves = self.labels = 0
         self._body: list[bytes] = []
 
-    def add(self, player: int, action: int, legal: NDArray[np.int32] | None = None, label: Label | None = None) -> None:
-        """Add a move of a player; with the legal actions and a label where the position is recorded."""
+    def add(self, player: int, action: int, legal: Sequence[int] = (), label: Label | None = None) -> None:
+        """Add a move of a player; with the legal actions, ascending, and a label where the position is recorded."""
         self.moves += 1
         flags = 1 << player | (0 if label is None else RECORDED | FULL)
         self._body.append(struct.pack("<BH", flags, action))
         if label is not None:
-            assert legal is not None
             self.labels += 1
-            self._body.append(self._found(player, legal, label))
+            self._body.append(self._found(player, list(legal), label))
 
     def add_opening(self, player: int, action: int) -> None:
         """Add a move that nobody chose, such as a random one at the start."""
         self.moves += 1
         self._body.append(struct.pack("<BH", 1 << player | OPENING, action))
 
-    def _found(self, player: int, legal: NDArray[np.int32], label: Label) -> bytes:
+    def _found(self, player: int, legal: list[int], label: Label) -> bytes:
+        # Plain struct: most policies have a few actions, and arrays of that size take several times as long.
         count, value = len(legal), label.value
-        places, visits = spread(label.policy)
-        own = struct.pack("<H", count) + legal.astype("<u2").tobytes() + _uniform(count)
-        other = struct.pack("<H", 1)
-        payoffs = np.full(len(places), value, "<f4")  # of player 0; one value is known, that of the position
+        places, visits = spread(legal, label.policy)
+        own = struct.pack(f"<{count + 1}H", count, *legal) + _uniform(count)
+        other = b"\1\0"
+        number = len(places)
+        payoffs = struct.pack("<f", value) * number + struct.pack("<f", -value) * number  # only the root's is known
         parts = [
             struct.pack("<4f", value, -value, value, -value),
             *((own, other) if player == 0 else (other, own)),
-            struct.pack("<I", len(places)),
-            places.astype("<u4").tobytes(),
-            visits.astype("<u4").tobytes(),
-            payoffs.tobytes(),
-            (-payoffs).tobytes(),
+            struct.pack(f"<{1 + 2 * number}I", number, *places, *visits),
+            payoffs,
             b"\0",
         ]
         if self.draws:
@@ -84,14 +83,15 @@ class RecordWriter:
         return head + b"".join(self._body)
 
 
-def spread(policy: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places with a positive share of VISITS visits, and these shares, rounded; at least one place."""
-    visits = np.rint(policy * (VISITS / policy.sum())).astype(np.int64)
-    places = visits.nonzero()[0]
-    if not len(places):  # many actions, all unlikely
-        places = np.array([int(policy.argmax())])
-        visits[places] = 1
-    return places, visits[places]
+def spread(legal: list[int], policy: Mapping[int, float]) -> tuple[list[int], list[int]]:
+    """Places among the legal actions that get some of VISITS visits, and how many: in proportion to the policy,
+    rounded; at least one place."""
+    share = VISITS / sum(policy.values())
+    found = sorted((bisect_left(legal, action), round(share * weight)) for action, weight in policy.items())
+    kept = [(place, visits) for place, visits in found if visits]
+    if not kept:  # many actions, all unlikely
+        kept = [(bisect_left(legal, max(policy, key=lambda action: policy[action])), 1)]
+    return [place for place, _ in kept], [visits for _, visits in kept]
 
 
 _uniform_codes: dict[int, bytes] = {}

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ramify.engine.config import SearchConfig
 from ramify.games import Game, State, make
 from ramify.games.files import GameFileError, read_games, result_of
@@ -79,9 +77,8 @@ def played_record(game: Game, played: PlayedGame, number: int) -> bytes | Skippe
     for turn in played.turns:
         if state.is_over:  # games played elsewhere may go on where a draw could have been claimed
             break
-        legal = state.legal_actions()
-        policy = (legal == turn[0]).astype(np.float64)
-        writer.add(state.acting[0], turn[0], legal, Label(policy, returns[0]))
+        label = Label({turn[0]: 1.0}, returns[0])
+        writer.add(state.acting[0], turn[0], state.legal_actions().tolist(), label)
         state.apply(*turn)
     if not writer.moves:
         return Skipped("it has no moves")

@@ -64,6 +64,8 @@ def placed(record: bytes, openings: Sequence[StartPosition]) -> bytes:
         return record
     (seed,) = struct.unpack_from("<Q", record, 8)
     (flags,) = struct.unpack_from("<H", record, FLAGS)
-    text = openings[seed % len(openings)].text
-    head = record[:FLAGS] + struct.pack("<H", flags | STARTED) + record[FLAGS + 2 : HEAD]
-    return head + struct.pack("<I", len(text)) + text + record[HEAD:]
+    text: bytes = openings[int(seed) % len(openings)].text
+    changed = struct.pack("<H", int(flags) | STARTED)
+    return b"".join(
+        [record[:FLAGS], changed, record[FLAGS + 2 : HEAD], struct.pack("<I", len(text)), text, record[HEAD:]]
+    )

@@ -99,7 +99,7 @@ def game_rows(game: Game, record: bytes, targets: TargetConfig, discount: float)
         raise DamagedShard("a record is not a game") from None
     if not walk.rows:
         return None
-    rewards = np.array(walk.rewards)
+    rewards = np.array(walk.rewards, np.float64)
     rewards[-1] += np.array([first, second]) - rewards.sum(axis=0)
     drawn = float(first == second)
     values = mixed_values(walk.found, rewards, bool(flags & CUT), targets, discount, drawn)
@@ -220,7 +220,7 @@ class PackedReplay:
         """The batch of a step: the next rows of the epoch's order, from one epoch into the next where it ends."""
         count = self.train_rows
         places = torch.arange(step * rows, (step + 1) * rows)
-        epochs = (places // count).unique().tolist()
+        epochs = range(step * rows // count, ((step + 1) * rows - 1) // count + 1)
         index = torch.cat([self._epoch(seed, epoch)[(places[places // count == epoch] % count)] for epoch in epochs])
         batch = self.batch(index)
         if self.symmetries is None or len(self.symmetries) == 1:
