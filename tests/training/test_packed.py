@@ -51,8 +51,8 @@ def test_packed_rows_are_the_dense_ones(name: str, params: dict, play: dict) -> 
     assert np.array_equal(batch.legal.numpy(), wanted.legal)
     assert batch.policies.numpy() == pytest.approx(wanted.policies, abs=1e-3)
     assert batch.values.numpy() == pytest.approx(wanted.values)
-    assert batch.draws.isnan().all()
-    assert np.isnan(wanted.draws).all()
+    assert (batch.draws == -1).all()
+    assert (wanted.draws == -1).all()
 
 
 def taught_game(number: int, draw: float = 0.5) -> bytes:
@@ -81,7 +81,7 @@ def test_the_loss_of_win_draw_and_loss_by_hand() -> None:
     logits = torch.tensor([[0.2, 0.5, 0.3]]).log()
     known = wdl_loss(logits, torch.tensor([0.1]), torch.tensor([0.4]))
     assert known.item() == pytest.approx(-(0.35 * np.log(0.2) + 0.4 * np.log(0.5) + 0.25 * np.log(0.3)))
-    unknown = wdl_loss(logits, torch.tensor([0.1]), torch.tensor([torch.nan]))
+    unknown = wdl_loss(logits, torch.tensor([0.1]), torch.tensor([-1.0]))
     assert unknown.item() == pytest.approx(-(0.1 * np.log(0.2) + 0.9 * np.log(0.5)))
     assert unknown.item() == wdl_loss(logits, torch.tensor([0.1])).item()
 

@@ -118,8 +118,11 @@ class GameTeacher:
         try:
             self.teacher.new_game()
             while not state.is_over and writer.moves < config.max_moves and not self._stopping():
-                value = self._play_move(state, writer, manner, rng)
-                if value is not None:
+                share = config.label_share * (config.decided_share if decided else 1)
+                value = self._play_move(state, writer, manner, rng, share)
+                if value is None:
+                    decided += decided > 0
+                else:
                     decided = decided + 1 if abs(value) >= config.decided_above else 0
                 if decided >= config.decided_moves and not manner.plays_on:
                     break
@@ -138,10 +141,12 @@ class GameTeacher:
             writer.add_opening(state.acting[0], action)
             state.apply(action)
 
-    def _play_move(self, state: Any, writer: RecordWriter, manner: Manner, rng: random.Random) -> float | None:
-        """Play one move; returns the value of player 0 if the position was labelled."""
+    def _play_move(
+        self, state: Any, writer: RecordWriter, manner: Manner, rng: random.Random, share: float
+    ) -> float | None:
+        """Play one move; returns the value of player 0 if the position was labelled, with the probability ``share``."""
         fen, player, legal = state.fields["fen"], state.acting[0], state.legal_actions().tolist()
-        labelled = rng.random() < self.config.label_share and self._is_new(position_key(fen))
+        labelled = rng.random() < share and self._is_new(position_key(fen))
         label, lines = None, list[Line]()
         if labelled and self.config.policy == "children":
             lines = self._child_lines(state, legal)

@@ -53,19 +53,22 @@ class TeachConfig(Settings):
         (20, 200), description="Least and most nodes of searches that only choose a move; drawn for each game."
     )
     play_temperature: tuple[float, float] = Field(
-        (0.05, 0.8), description="Least and most softmax temperature of the moves that are played; drawn for each game."
+        (0.03, 0.5), description="Least and most softmax temperature of the moves that are played; drawn for each game."
     )
     random_shares: tuple[float, ...] = Field(
-        (0.0, 0.0, 0.03, 0.1, 0.25), min_length=1, description="Shares of random moves, of which each game draws one."
+        (0.0, 0.0, 0.0, 0.03, 0.12), min_length=1, description="Shares of random moves, of which each game draws one."
     )
     opening_moves: int = Field(
-        10, ge=0, description="Maximum number of random moves at the start; the number is drawn for each game."
+        8, ge=0, description="Maximum number of random moves at the start; the number is drawn for each game."
     )
     decided_above: float = Field(
-        0.98, ge=0, le=1, description="Size of a value at which a game counts as decided; see decided_moves."
+        0.95, ge=0, le=1, description="Size of the last value at which a game counts as decided."
     )
-    decided_moves: int = Field(8, ge=1, description="Labelled moves in a row after which a decided game is ended.")
-    playthrough: float = Field(0.25, ge=0, le=1, description="Fraction of games that are played on though decided.")
+    decided_share: float = Field(
+        0.25, ge=0, le=1, description="What label_share is multiplied with where a game is decided."
+    )
+    decided_moves: int = Field(12, ge=1, description="Moves after which a decided game is ended.")
+    playthrough: float = Field(0.2, ge=0, le=1, description="Fraction of games that are played on though decided.")
     max_moves: int = Field(240, ge=1, le=10_000, description="Maximum number of moves of a game.")
     patience: float = Field(30.0, gt=0, description="Seconds without an answer after which the engine is restarted.")
     seed: int = Field(0, ge=0, lt=2**63, description="Seed of the games.")

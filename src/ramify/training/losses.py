@@ -64,16 +64,17 @@ def losses(
 def wdl_loss(logits: Tensor, values: Tensor, draws: Tensor | None = None) -> Tensor:
     """Cross-entropy of win, draw and loss.
 
-    ``draws`` [B] are chances of a draw. Where they are not known (nan), a fractional value is a mixture of win (or
+    ``draws`` [B] are chances of a draw. Where they are not known (-1), a fractional value is a mixture of win (or
     loss) and draw: the largest chance of a draw that the value allows.
     """
     values = values.clamp(-1, 1)
     most = 1 - values.abs()
     chances = torch.stack([values.clamp(min=0), most, (-values).clamp(min=0)], dim=-1)
     if draws is not None:
-        drawn = torch.minimum(draws.unsqueeze(-1).clamp(min=0), most)
+        known = draws.unsqueeze(-1)
+        drawn = torch.minimum(known, most)
         told = torch.stack([(1 - drawn + values) / 2, drawn, (1 - drawn - values) / 2], dim=-1)
-        chances = torch.where(told.isnan(), chances, told)
+        chances = torch.where((known >= 0).unsqueeze(-1), told, chances)
     log_chances = logits.float().view(*values.shape, 3).log_softmax(dim=-1)
     return -(chances * log_chances).sum(dim=-1).mean()
 

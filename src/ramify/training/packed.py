@@ -30,7 +30,7 @@ from ramify.selfplay.records import (
 )
 from ramify.training.config import TargetConfig
 from ramify.training.replay import Symmetries, TrainingBatch
-from ramify.training.samples import mixed_values
+from ramify.training.samples import draw_target, mixed_values
 
 HEAD = struct.calcsize(GAME)
 TRAINABLE = ("value_error", "wdl")  # heads
@@ -50,7 +50,7 @@ class PackedRows:
     actions: NDArray[np.int16]  # [sum of counts], or int32: the legal actions of all positions, one after another
     policies: NDArray[np.float16]  # their probabilities
     values: NDArray[np.float32]  # [n]
-    draws: NDArray[np.float32]  # [n]: chance of a draw; nan where it is not known
+    draws: NDArray[np.float32]  # [n]: chance of a draw; -1 where it is not known
     games: NDArray[np.int64]  # [n]: number of the game
 
     def __len__(self) -> int:
@@ -117,8 +117,10 @@ class _Walk:
         self.found: list[NDArray[np.float64] | None] = []  # value of both players and the chance of a draw
         self.rows: list[tuple[int, int]] = []  # number of the move and player
         self.observations: list[NDArray[np.float32]] = []
+        # Of each recorded position: its legal actions, the places of those that were visited, and their visits.
         self.actions: list[NDArray[np.uint16]] = []
-        self.policies: list[NDArray[np.float16]] = []
+        self.places: list[NDArray[np.uint32]] = []
+        self.visits: list[NDArray[np.uint32]] = []
 
     def read_move(self, data: bytes, at: int) -> int:
         """Read a move and play it; returns where the next one begins."""
@@ -155,30 +157,40 @@ class _Walk:
         if self.draws:
             (draw,) = struct.unpack_from("<f", data, at)
             at += 4
-        policy = np.zeros(len(legal), np.float16)
-        if visited:
-            policy[places] = visits / visits.sum()
         self.rows.append((len(self.found), player))
         self.observations.append(self.state.observation(player))
         self.actions.append(legal)
-        self.policies.append(policy)
+        self.places.append(places)
+        self.visits.append(visits)
         return at, np.array([first, second, draw])
 
     def packed(self, values: NDArray[np.float64], number: int) -> PackedRows:
         moves, players = (np.array(column) for column in zip(*self.rows, strict=True))
         bits, scales, dense = pack_planes(np.stack(self.observations))
         kind = np.int16 if self.game.num_actions <= 1 << 15 else np.int32
+        counts = np.array([len(legal) for legal in self.actions], np.int32)
         return PackedRows(
             bits,
             scales,
             dense,
-            np.array([len(legal) for legal in self.actions], np.int32),
+            counts,
             np.concatenate(self.actions).astype(kind),
-            np.concatenate(self.policies),
+            self._policies(counts),
             values[moves, players].astype(np.float32),
-            values[moves, 2].astype(np.float32),
+            draw_target(values[moves, 2]).astype(np.float32),
             np.full(len(moves), number, np.int64),
         )
+
+    def _policies(self, counts: NDArray[np.int32]) -> NDArray[np.float16]:
+        """Shares of the visits at the legal actions of all positions."""
+        visited = np.array([len(places) for places in self.places])
+        row = np.repeat(np.arange(len(counts)), visited)
+        visits = np.concatenate(self.visits).astype(np.float64)
+        totals = np.bincount(row, visits, len(counts))
+        policies = np.zeros(int(counts.sum()), np.float16)
+        first = np.cumsum(counts) - counts
+        policies[first[row] + np.concatenate(self.places)] = visits / totals[row]
+        return policies
 
 
 def pack_planes(

@@ -36,7 +36,7 @@ class Samples:
     policies: NDArray[np.float32]  # [n, players, num_actions]; zeros without a target
     legal: NDArray[np.bool_]  # [n, players, num_actions]
     values: NDArray[np.float32]  # [n, players]: rewards still to come
-    draws: NDArray[np.float32]  # [n]: chance of a draw, where the records have it; otherwise nan
+    draws: NDArray[np.float32]  # [n]: chance of a draw, where the records have it; otherwise -1
     scores: NDArray[np.float32]  # [n]: the whole game's returns, the viewer's less the other's
     owners: NDArray[np.int8]  # [n, cells]: 1 the viewer's at the end, -1 the other's
     groups: NDArray[np.signedinteger[Any]]  # [n, players, num_actions]: what stands for the outcome; empty: itself
@@ -102,7 +102,7 @@ def blank(game: Game, count: int, players: int, heads: Collection[str]) -> Sampl
         policies=np.zeros(actions, np.float32),
         legal=np.zeros(actions, np.bool_),
         values=np.zeros((count, players), np.float32),
-        draws=np.full(count, np.nan, np.float32),
+        draws=np.full(count, -1, np.float32),
         scores=np.zeros(count, np.float32),
         owners=np.zeros((count, cells if "ownership" in heads else 0), np.int8),
         groups=np.broadcast_to(np.arange(game.num_actions, dtype=index_type), actions).copy(),
@@ -139,7 +139,7 @@ def game_samples(
         both = (move.acting[0], 1 - move.acting[0])
         made.observations[row] = state.observation(both[0])
         made.values[row] = values[number, list(both[:players])]
-        made.draws[row] = values[number, 2]
+        made.draws[row] = draw_target(values[number, 2])
         made.scores[row] = record.returns[both[0]] - record.returns[both[1]]
         if "ownership" in heads:
             made.owners[row] = final_owners(states[-1], both[0])
@@ -229,6 +229,11 @@ def values_and_draws(
     return mixed_values(found, rewards, record.cut, targets, discount, drawn)
 
 
+def draw_target(mixed: Any) -> Any:
+    """Chances of a draw as rows have them: -1 where they are not known (nan)."""
+    return np.nan_to_num(mixed, nan=-1.0)
+
+
 def known_draw(found: FoundBySearch) -> float:
     return np.nan if found.draw is None else found.draw
 
@@ -247,6 +252,8 @@ def mixed_values(
     the last search estimates them from its position on. The targets of earlier positions therefore use that value and
     only the rewards before it. Moves after the last search are not recorded.
     """
+    if discount == 1 and targets.short_share == 0:
+        return _undiscounted(found, rewards, cut, targets.root_share, drawn)
     fade = 1 - 1 / max(targets.short_moves, 1.0)
     own = 1 - targets.root_share - targets.short_share
     values = np.zeros((len(found), 3))
@@ -264,6 +271,28 @@ def mixed_values(
         root = to_come if root is None else root
         values[number] = own * to_come + targets.root_share * root + targets.short_share * short
     return values
+
+
+def _undiscounted(
+    found: Sequence[NDArray[np.float64] | None],
+    rewards: NDArray[np.float64],
+    cut: bool,
+    root_share: float,
+    drawn: float,
+) -> NDArray[np.float64]:
+    """``mixed_values`` of the usual targets, for all moves at once; the numbers are the same bit for bit."""
+    searched = [number for number, root in enumerate(found) if root is not None]
+    gains = np.zeros((len(found) + 1, 3))
+    gains[:-1, :2] = rewards
+    gains[-1, 2] = drawn
+    if cut and searched:  # what came after the last search is unknown: its value stands for it
+        gains[searched[-1]] = found[searched[-1]]
+        gains[searched[-1] + 1 :] = 0
+    to_come: NDArray[np.float64] = np.cumsum(gains[::-1], axis=0)[::-1][:-1]
+    roots = to_come.copy()
+    if searched:
+        roots[searched] = [found[number] for number in searched]
+    return (1 - root_share) * to_come + root_share * roots
 
 
 def final_owners(state: State, viewer: int) -> NDArray[np.int8]:
