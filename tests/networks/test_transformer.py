@@ -13,6 +13,7 @@ from ramify.networks import folded, load, make, network_id, save
 CHESS = rf.make("chess")
 SMALL = {"kind": "attention", "layers": 2, "width": 32, "attention_heads": 4, "value": "wdl"}
 SQUEEZED = {"kind": "resnet", "blocks": 2, "channels": 16, "pool_every": 0, "squeeze_channels": 4, "value": "wdl"}
+CELLS = {**SQUEEZED, "value_cells": True, "value_channels": 8}
 
 
 def observations(game, count: int = 6) -> torch.Tensor:
@@ -23,7 +24,7 @@ def observations(game, count: int = 6) -> torch.Tensor:
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("config", [SMALL, SQUEEZED])
+@pytest.mark.parametrize("config", [SMALL, SQUEEZED, CELLS, {**SMALL, "value_cells": True}])
 def test_outputs_and_one_search(config: dict) -> None:
     module = make(CHESS, config).eval()
     outputs = module(observations(CHESS))
@@ -110,6 +111,7 @@ def test_earlier_files_keep_their_checksum() -> None:
     plain = make(CHESS, {"kind": "resnet", "blocks": 1, "channels": 8})
     assert "squeeze_channels" not in plain.config.identity()
     assert "squeeze_channels" in make(CHESS, SQUEEZED).config.identity()
+    assert not make(CHESS, CELLS).any_size
 
 
 def test_export_in_half_precision(run, tmp_path: Path) -> None:

@@ -94,6 +94,13 @@ class ResNetConfig(NetworkConfig):
         default=None, ge=1, description="Channels of the policy head; None: the same as channels."
     )
     value_channels: int = Field(default=32, ge=1, le=4096, description="Channels of the value head.")
+    value_cells: bool = Field(
+        default=False,
+        description=(
+            "The value head sees every cell of its channels instead of their means, which learns faster where single "
+            "pieces decide; the network then fits one board size."
+        ),
+    )
     squeeze_channels: int | None = Field(
         default=None,
         ge=1,
@@ -104,7 +111,7 @@ class ResNetConfig(NetworkConfig):
         ),
     )
 
-    later: ClassVar[tuple[str, ...]] = (*NetworkConfig.later, "squeeze_channels")
+    later: ClassVar[tuple[str, ...]] = (*NetworkConfig.later, "squeeze_channels", "value_cells")
 
     @classmethod
     def sized(cls, depth: int, width: int) -> Self:
@@ -125,6 +132,13 @@ class AttentionConfig(NetworkConfig):
         default=None, ge=1, description="Channels of the policy head; None: the same as width."
     )
     value_channels: int = Field(default=32, ge=1, le=4096, description="Channels of the value head.")
+    value_cells: bool = Field(
+        default=False,
+        description=(
+            "The value head sees every cell of its channels instead of their means, which learns faster where single "
+            "pieces decide; the network then fits one board size."
+        ),
+    )
 
     @classmethod
     def sized(cls, depth: int, width: int) -> Self:

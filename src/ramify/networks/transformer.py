@@ -12,7 +12,7 @@ from ramify.networks.blocks import ConvNorm, activation, pool_value
 from ramify.networks.config import AttentionConfig, Registry
 from ramify.networks.heads import POLICIES, ValueHeads, check_heads
 from ramify.networks.layouts import Spec
-from ramify.networks.modules import GameNetwork
+from ramify.networks.modules import GameNetwork, value_inputs
 
 
 class AttentionNetwork(GameNetwork):
@@ -43,7 +43,7 @@ class AttentionNetwork(GameNetwork):
         channels = config.policy_channels or config.width
         self.policy = POLICIES[spec.layout.kind](config.width, channels, spec, config.activation)
         self.value_planes = ConvNorm(config.width, config.value_channels, 1)
-        self.value = ValueHeads(3 * config.value_channels, spec, config)
+        self.value = ValueHeads(value_inputs(config, spec), spec, config)
         self.act = activation(config.activation)
 
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
@@ -52,8 +52,9 @@ class AttentionNetwork(GameNetwork):
         for layer, bias in zip(self.layers, self.biases, strict=True):
             x = layer(x, bias())
         encoded = self.norm(x).transpose(1, 2).reshape(-1, self.config.width, height, width)
-        pooled = pool_value(self.act(self.value_planes(encoded)))
-        return {"logits": self.policy(encoded), **self.value(pooled, heads)}
+        planes = self.act(self.value_planes(encoded))
+        seen = planes.flatten(1) if self.config.value_cells else pool_value(planes)
+        return {"logits": self.policy(encoded), **self.value(seen, heads)}
 
 
 Registry.add(AttentionConfig, AttentionNetwork)
