@@ -42,6 +42,7 @@ class Log:
                 "first_wins",
                 "evaluations_per_s",
                 "positions_per_s",
+                "trained_positions_per_s",
                 "replay_age",
             )
             print({name: last.get(name) for name in shown}, status.figures.get("busy"), flush=True)

@@ -51,37 +51,57 @@ struct BoundPool {
 
 constexpr const char* kBusy = "this pool of games is in use by another thread: only one thread at a time may use it";
 
-// Makes the search of a game at its first position.
-Pool::Start start_of(const nb::object& game, bool python, const Settings& settings) {
-  if (python)
-    return [game, settings](std::uint64_t seed) {
-      return make_python_search(game.attr("initial_state")("seed"_a = seed), settings);
-    };
+// First positions of a game written in Python, by the seed of the game: its own, or one of the openings.
+using PythonFirst = std::function<nb::object(std::uint64_t)>;
+PythonFirst python_first(const nb::object& game, const std::vector<nb::object>& openings) {
+  if (openings.empty()) return [game](std::uint64_t seed) { return game.attr("initial_state")("seed"_a = seed); };
+  return [openings](std::uint64_t seed) { return openings[seed % openings.size()].attr("copy")(); };
+}
+
+// The same for a game of the core. The openings are copied here: threads that hold no GIL read them.
+using NativeFirst = std::function<std::unique_ptr<AnyState>(std::uint64_t)>;
+NativeFirst native_first(const nb::object& game, const std::vector<nb::object>& openings) {
   const AnyGame& native = nb::cast<const AnyGame&>(game);
-  const auto make = search_registry().at(native.name());
-  return [&native, make, settings](std::uint64_t seed) { return make(*native.initial(seed), settings); };
+  if (openings.empty()) return [&native](std::uint64_t seed) { return native.initial(seed); };
+  std::vector<std::shared_ptr<const AnyState>> states;
+  for (const nb::object& opening : openings) states.push_back(nb::cast<const AnyState&>(opening).copy());
+  return [states = std::move(states)](std::uint64_t seed) { return states[seed % states.size()]->copy(); };
+}
+
+// Makes the search of a game at its first position.
+Pool::Start start_of(const nb::object& game, bool python, const Settings& settings,
+                     const std::vector<nb::object>& openings) {
+  if (python)
+    return [first = python_first(game, openings), settings](std::uint64_t seed) {
+      return make_python_search(first(seed), settings);
+    };
+  const auto make = search_registry().at(nb::cast<const AnyGame&>(game).name());
+  return [first = native_first(game, openings), make, settings](std::uint64_t seed) {
+    return make(*first(seed), settings);
+  };
 }
 
 // The same for a game that is played with a learned model.
-Pool::Start start_of(const nb::object& game, bool python, const LatentModel& model, const Settings& settings) {
+Pool::Start start_of(const nb::object& game, bool python, const LatentModel& model, const Settings& settings,
+                     const std::vector<nb::object>& openings) {
   if (python)
-    return [game, model, settings](std::uint64_t seed) {
-      return make_latent_play(model, real_python_game(game.attr("initial_state")("seed"_a = seed)), settings);
+    return [first = python_first(game, openings), model, settings](std::uint64_t seed) {
+      return make_latent_play(model, real_python_game(first(seed)), settings);
     };
-  const AnyGame& native = nb::cast<const AnyGame&>(game);
-  return [&native, model, settings](std::uint64_t seed) {
-    return make_latent_play(model, real_game(native.initial(seed)), settings);
+  return [first = native_first(game, openings), model, settings](std::uint64_t seed) {
+    return make_latent_play(model, real_game(first(seed)), settings);
   };
 }
 
 std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, const nb::dict& play, std::uint64_t seed,
                                      int places, std::vector<std::int64_t> unfinished, std::int64_t first,
                                      std::int64_t games, int threads, int shares, std::optional<nb::dict> model,
-                                     const BoundCache* cache) {
+                                     const BoundCache* cache, const std::vector<nb::object>& openings) {
   const Settings given = to_settings(settings);
   const PlaySettings how = to_play(play, given);
   const bool python = !nb::isinstance<AnyGame>(game);
-  Pool::Start start = model ? start_of(game, python, to_latent_model(*model), given) : start_of(game, python, given);
+  Pool::Start start = model ? start_of(game, python, to_latent_model(*model), given, openings)
+                            : start_of(game, python, given, openings);
   if (python) threads = 1;
   if (cache)
     start = [make = std::move(start), shared = cache->cache](std::uint64_t state_seed) {
@@ -148,9 +168,11 @@ void bind_pool(nb::module_& m) {
                    nb::sig("def counts(self) -> dict[str, int]"));
   m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,
         "games"_a, "threads"_a, "shares"_a = 2, "model"_a = nb::none(), "cache"_a.none() = nb::none(),
+        "openings"_a = std::vector<nb::object>{},
         nb::sig("def make_pool(game: Any, settings: dict[str, Any], play: dict[str, Any], seed: int, places: int, "
                 "unfinished: list[int], first: int, games: int, threads: int, shares: int = 2, "
-                "model: dict[str, Any] | None = None, cache: EvaluationCache | None = None) -> Pool"));
+                "model: dict[str, Any] | None = None, cache: EvaluationCache | None = None, "
+                "openings: list[Any] = []) -> Pool"));
 }
 
 }  // namespace ramify

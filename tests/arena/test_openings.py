@@ -84,4 +84,17 @@ def test_openings_can_be_a_file(tmp_path: Path) -> None:
 
     file = tmp_path / "openings.txt"
     file.write_text("# comment\na1 b2\n\nc3\n")
-    assert read_openings(str(file)) == ["a1 b2", "c3"]
+    assert read_openings(str(file)) == [("a1", "b2"), ("c3",)]
+
+
+def test_openings_may_be_positions(tmp_path):
+    game, fen = rf.make("chess"), "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+    openings = Openings([(f"position {fen}",), (f"position {fen}", "e2e4"), "e2e4 e7e5"])
+    first, second, third = openings.take(game, 3, 0)
+    assert first.play(game)[0].fen == fen
+    state, actions = second.play(game)
+    assert (state.fen, len(actions)) == ("4k3/8/8/8/4P3/8/8/4K3 b - - 0 1", 1)
+    assert second.first_state(game).fen == fen
+    assert third.first_state(game).key == game.initial_state().key
+    with pytest.raises(ValueError, match="position nothing"):
+        Openings([("position nothing",)]).take(game, 1, 0)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-MODULES = ("states", "settings", "damage", "protocols", "kills")  # of this package: those with targets
+MODULES = ("states", "settings", "damage", "protocols", "lines", "kills")  # of this package: those with targets
 
 
 class Violation(AssertionError):  # noqa: N818 - what a case found

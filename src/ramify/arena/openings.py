@@ -10,23 +10,29 @@ import numpy as np
 
 from ramify.base.seeds import derive
 from ramify.games import Game, State
-from ramify.games.notation import play_words
+from ramify.games.files.openings import play_opening, start_of_opening
 
 TRIES = 200  # at a random opening that is new and leaves the game open
 
 
 @dataclass(frozen=True)
 class Opening:
-    """An initial position and action names played from it; two names per turn where both players act."""
+    """An initial position and action names played from it; two names per turn where both players act.
+
+    The first word may be a position instead, as in ``ramify.games.files.openings``.
+    """
 
     actions: tuple[str, ...] = ()
     start: int = 0  # seed of the first position, where that is random
 
+    def first_state(self, game: Game) -> State:
+        """The position in which the opening starts."""
+        return start_of_opening(game, self.actions, self.start)[0]
+
     def play(self, game: Game) -> tuple[State, list[tuple[int, ...]]]:
         """The position after the opening, and its actions turn by turn."""
-        state = game.initial_state(self.start)
         try:
-            return state, play_words(state, self.actions)
+            return play_opening(game, self.actions, self.start)
         except ValueError as error:
             raise ValueError(f"opening {' '.join(self.actions)!r}: {error}") from None
 

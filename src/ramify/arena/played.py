@@ -88,6 +88,8 @@ class Played:
     reason: Reason = "end"
     detail: str = ""  # who forfeited the game and how, or another remark
     seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # thinking time, by seat
+    # What the players expected at their turns, for player 0, where only one acts; not stored.
+    values: tuple[float | None, ...] = field(default=(), compare=False)
 
     @property
     def key(self) -> str:

@@ -31,6 +31,7 @@ class Running:
     seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
     chosen: dict[int, Choice | Exception] = field(default_factory=dict)  # by player, in this round
     favourites: list[Winner] = field(default_factory=list)  # whom each turn's values call the winner, if anybody
+    values: list[float | None] = field(default_factory=list)  # see Played
 
     def turns(self) -> list[Turn]:
         ply = len(self.actions)
@@ -39,7 +40,14 @@ class Running:
     def ended(self, winner: Winner, reason: Any = "end", detail: str = "") -> Played:
         first, second = (float(value) for value in self.state.returns)
         seconds = (self.seconds[0], self.seconds[1])
-        return Played(self.fixture, tuple(self.actions), (first, second), winner, reason, detail, seconds)
+        values = (*[None] * (len(self.actions) - len(self.values)), *self.values)  # the opening's have none
+        return Played(self.fixture, tuple(self.actions), (first, second), winner, reason, detail, seconds, values)
+
+    def note_values(self, taken: Mapping[int, Choice]) -> None:
+        """Remember what the player who acts alone expects, for player 0."""
+        (player, choice), *others = taken.items()
+        known = choice.value if not others else None
+        self.values.append(known if known is None or player == 0 else -known)
 
 
 class MatchRunner:
@@ -165,6 +173,7 @@ def advance(running: Running) -> Played | None:
     actions = tuple(operator.index(taken[player].action) for player in state.acting)
     state.apply(*actions)
     running.actions.append(actions)
+    running.note_values(taken)
     if state.is_over:
         return running.ended(cast(Winner, state.winner))
     limits = running.fixture.limits

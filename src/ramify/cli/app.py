@@ -17,13 +17,17 @@ from ramify.cli import (
     gate,
     htp,
     inspect,
+    json_lines,
     match,
     play,
     pyrat_bot,
     rate,
     ratings,
+    records,
     report,
+    review,
     selfplay,
+    teach,
     tournament,
     train,
     uci,
@@ -40,12 +44,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot, uci.uci)  # nothing to import: they know their game
+FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot, teach.teach, uci.uci)  # they know their game
 GROUPS = {
-    "Games": (play.play, watch.watch, analyze.analyze, games.games, check.check),
-    "Training": (demo.demo, train.train, rate.rate, report.report, selfplay.selfplay, inspect.inspect, export.export),
+    "Games": (play.play, watch.watch, analyze.analyze, review.review, games.games, check.check),
+    "Training": (
+        demo.demo,
+        train.train,
+        rate.rate,
+        report.report,
+        selfplay.selfplay,
+        teach.teach,
+        records.records,
+        inspect.inspect,
+        export.export,
+    ),
     "Strength": (match.match, tournament.tournament, ratings.ratings, gate.gate),
-    "Other programs, speed, installation": (uci.uci, htp.htp, pyrat_bot.pyrat_bot, bench.bench, doctor.doctor),
+    "Other programs, speed, installation": (
+        uci.uci,
+        htp.htp,
+        pyrat_bot.pyrat_bot,
+        json_lines.analysis,
+        bench.bench,
+        doctor.doctor,
+    ),
 }
 for group, commands in GROUPS.items():
     for command in commands:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ramify.arena import MatchConfig, PlayerConfig, Progress, Ratings, Standings
     from ramify.arena.draws import DrawModel
     from ramify.arena.matches import Watch
+    from ramify.arena.played import Played
     from ramify.games import Game
     from ramify.store import Store
 
@@ -81,18 +82,15 @@ def read_setup(
         fail(error)
 
 
-def read_openings(text: str) -> str | list[str]:
+def read_openings(text: str) -> str | list[tuple[str, ...]]:
     """Openings from their text: a kind, or a file."""
-    path = Path(text)
-    if not path.is_file():
-        if path.suffix or path.name != text:
-            raise ValueError(f"there is no file {text!r} with openings")
-        return text
-    try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except UnicodeDecodeError:
-        raise ValueError(f"{text!r} is not a text file with openings") from None
-    return [line for line in lines if line and not line.startswith("#")]
+    from ramify.games.files import openings
+
+    if openings.is_opening_file(text):
+        return openings.read_openings(text)
+    if Path(text).suffix or Path(text).name != text:
+        raise ValueError(f"there is no file {text!r} with openings")
+    return text
 
 
 def read_players(
@@ -105,6 +103,26 @@ def read_players(
     for config in players:
         _ = config.identity  # raises if a file that it names is missing
     return players
+
+
+def check_save(game: Game, file: Path) -> None:
+    """End the command if games cannot be written to this file."""
+    from ramify.arena.game_files import check_file
+
+    try:
+        check_file(game, file)
+    except ValueError as error:
+        fail(error)
+
+
+def save_games(file: Path, game: Game, games: Sequence[Played], names: dict[str, str]) -> None:
+    """Write the games of a match; ends the command if that fails."""
+    from ramify.arena.game_files import write_games
+
+    try:
+        write_games(file, game, games, names)
+    except (ImportError, OSError) as error:
+        fail(error)
 
 
 @contextmanager

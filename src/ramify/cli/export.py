@@ -1,4 +1,4 @@
-"""``ramify export``: write a network as an ONNX model."""
+"""``ramify export``: write a network as an ONNX model, or in half precision."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ def export(
         str,
         typer.Argument(help="A .safetensors file, the folder of a training run or checkpoint, or a shipped network."),
     ],
-    file: Annotated[Path, typer.Argument(help="The ONNX file to write.")],
+    file: Annotated[Path, typer.Argument(help="The file to write: .onnx, or .safetensors with --half.")],
     param: options.Params = None,
+    half: Annotated[
+        bool, typer.Option("--half", help="Write a network file with 16-bit weights, half as large.")
+    ] = False,
     json: options.AsJson = False,
 ) -> None:
-    """Export a network to ONNX.
+    """Export a network to ONNX, or to a network file of half the size.
 
     The model takes observations and returns logits and values of the player to
     move. It accepts any batch size, but a single board size.
@@ -29,6 +32,7 @@ def export(
     ramify export hex-7 net.onnx
     ramify export runs/hex-5 net.onnx
     ramify export hex-11 nine.onnx -p size=9
+    ramify export runs/chess chess.safetensors --half
     """
     if file.is_dir():
         fail(f"{file} is a folder; give a file, such as net.onnx")
@@ -46,7 +50,15 @@ def export(
         facts = network_facts(path)
         game = make(facts["game"], **{**facts["params"], **parse_settings(param or [])})
         module = networks.load(path, game)
-        networks.export_onnx(file, module)
+        if half:
+            if file.suffix != ".safetensors":
+                raise ValueError(
+                    f"--half writes a network file: give a name such as {file.with_suffix('.safetensors')}"
+                )
+            networks.save(file, module, half=True)
+            facts = network_facts(file)
+        else:
+            networks.export_onnx(file, module)
         size = {"parameters": sum(networks.parameter_counts(module).values()), "flops": networks.flops(module)}
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)

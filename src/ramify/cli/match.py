@@ -29,6 +29,9 @@ def match(
     replay: options.Replay = False,
     count_forfeits: options.CountForfeits = False,
     anchor: options.Anchor = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the games to a file: .pgn for chess, .sgf for Hex.")
+    ] = None,
     json: options.AsJson = False,
 ) -> None:
     """Play a match between two players and estimate the Elo difference.
@@ -46,11 +49,14 @@ def match(
     ramify match hex search alphabeta:depth=3 -p size=7 --network hex-7
     ramify match hex search:network=runs/hex-5 search:network=hex-5 -p size=5
     ramify match connect_four random search --opening every:1 --games 14
+    ramify match chess search uci:command=stockfish,nodes=100 --opening book.pgn:16 --save match.pgn
     """
     given = arena.GivenOptions(param, set_, network)
     setup = arena.read_setup(game, given, [first, second], opening, seed, max_moves, adjudicate_above)
+    if save is not None:
+        arena.check_save(setup.game, save)
     pairings = [(setup.players[0], setup.players[1])]
     labels = arena.different({config.identity: config.label for config in setup.players})
     how = arena.How(store, concurrency, workers, replay, count_forfeits)
     chosen = arena.find_anchor(labels, anchor, setup.players)
-    play(setup, pairings, games, how, chosen, baseline=setup.players[1], as_json=json)
+    play(setup, pairings, games, how, chosen, baseline=setup.players[1], save=save, as_json=json)

@@ -123,7 +123,11 @@ PLAYER = (
     "search:simulations=200 or alphabeta:depth=3."
 )
 Opening = Annotated[
-    str, typer.Option(help="Openings: none, random:K, every:K (K turns), or a file with one opening per line.")
+    str,
+    typer.Option(
+        help="Openings: none, random:K, every:K (K turns), or a file: one opening per line, .epd, or .pgn "
+        "(games.pgn:16 takes the first 16 moves of each game)."
+    ),
 ]
 MaxMoves = Annotated[int | None, typer.Option(min=1, help="Score a game as a draw after this many turns.")]
 AdjudicateAbove = Annotated[

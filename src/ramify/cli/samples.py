@@ -71,7 +71,7 @@ def rated_game(game: Game, found: dict[str, Any]) -> Sample:
     else:
         winner, loser = (first, second) if found["winner"] == 0 else (second, first)
         title = f"{winner} beats {lower(loser)}"
-    return replayed(game, title, found["start"], found["actions"])
+    return replayed(game.initial_state(seed=found["start"]), title, found["actions"])
 
 
 def lower(name: str) -> str:
@@ -95,13 +95,12 @@ def newest_game(folder: Path, game: Game) -> list[Sample]:
             actions = [move.actions for move in record.moves]
             if other_parameters(header["params"], game):  # of an earlier stage of the curriculum
                 game = make(game.name, **header["params"])
-            return [replayed(game, f"Game {record.number + 1:,} of self-play", record.seed, actions)]
+            return [replayed(record.initial_state(game), f"Game {record.number + 1:,} of self-play", actions)]
     return []
 
 
-def replayed(game: Game, title: str, start: int, actions: Sequence[Sequence[int]]) -> Sample:
-    """The positions of a game and the names of its moves."""
-    state = game.initial_state(seed=start)
+def replayed(state: State, title: str, actions: Sequence[Sequence[int]]) -> Sample:
+    """The positions of a game from this one on, and the names of its moves."""
     states, moves = [state.copy()], []
     for turn in actions:
         moves.append(" / ".join(state.action_name(a, p) for a, p in zip(turn, state.acting, strict=True)))

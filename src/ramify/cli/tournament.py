@@ -75,6 +75,7 @@ def play(
     anchor: str | None,
     *,
     baseline: PlayerConfig | None = None,
+    save: Path | None = None,
     as_json: bool,
 ) -> None:
     """Play the games that are not in the store and print the standings.
@@ -106,6 +107,8 @@ def play(
             print(f"ramify: {sentence}", file=sys.stderr)
         anchors = arena.by_age(kept, standings.players) if anchor is None else [anchor]
     labels = arena.different({config.identity: config.label for config in standings.players})
+    if save is not None:
+        arena.save_games(save, setup.game, standings.games, labels)
     more = {
         "game": setup.game.name,
         "params": dict(setup.game.params),

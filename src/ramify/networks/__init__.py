@@ -12,6 +12,7 @@ from ramify.base.deprecation import renamed as _renamed
 from ramify.networks.blocks import folded
 from ramify.networks.build import describe, make, network_id, parameter_counts
 from ramify.networks.config import (
+    AttentionConfig,
     CellsAttentionConfig,
     DestinationsConfig,
     MLPConfig,
@@ -28,9 +29,12 @@ from ramify.networks.modules import MLP, GameNetwork, ResNet
 from ramify.networks.onnx import export_onnx, onnx_bytes
 from ramify.networks.pretrained import Pretrained, shipped
 from ramify.networks.structural import CellsAttention, Destinations, SymmetricMLP
+from ramify.networks.transformer import AttentionNetwork
 
 __all__ = [
     "MLP",
+    "AttentionConfig",
+    "AttentionNetwork",
     "CellsAttention",
     "CellsAttentionConfig",
     "Destinations",

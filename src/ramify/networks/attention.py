@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ramify.networks.blocks import activation
-from ramify.networks.config import CellsAttentionConfig
+from ramify.networks.config import AttentionConfig, CellsAttentionConfig
 from ramify.networks.mazes import BLOCKED, MUD
 
 OPEN_BIAS = 3.0  # of the head that looks most at cells one step away, before training; others have less, down to 0
@@ -59,10 +59,27 @@ class MazeBias(nn.Module):
         return (up + right + down + left).unsqueeze(1)
 
 
+class OffsetBias(nn.Module):
+    """A learnt bias of attention for every attention head and every way in which two cells of a board lie to each
+    other, such as a knight's move."""
+
+    places: Tensor
+
+    def __init__(self, heads: int, height: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros((2 * height - 1) * (2 * width - 1), heads))
+        x, y = offsets(self.table, height, width)
+        self.register_buffer("places", (y + height - 1) * (2 * width - 1) + x + width - 1, persistent=False)
+
+    def forward(self) -> Tensor:
+        """[1, heads, n, n]."""
+        return self.table[self.places].permute(2, 0, 1).unsqueeze(0)
+
+
 class AttentionLayer(nn.Module):
     """Attention and a perceptron for each cell, each behind a normalisation and added to what was there."""
 
-    def __init__(self, config: CellsAttentionConfig) -> None:
+    def __init__(self, config: AttentionConfig | CellsAttentionConfig) -> None:
         super().__init__()
         width, self.num_heads = config.width, config.attention_heads
         if width % self.num_heads:
@@ -77,7 +94,7 @@ class AttentionLayer(nn.Module):
         self.act = activation(config.activation)
 
     def forward(self, x: Tensor, bias: Tensor) -> Tensor:
-        """Cells [R, n, width], bias [R, heads, n, n]."""
+        """Cells [R, n, width], bias [R, heads, n, n] or [1, heads, n, n]."""
         projected = self.project(self.norm(x))
         split = projected.reshape(-1, x.shape[1], 3, self.num_heads, self.size).permute(2, 0, 3, 1, 4)
         query, key, value = split.unbind(0)

@@ -85,6 +85,24 @@ class Block(nn.Module):
         return cast(Tensor, self.act(x + self.second(self.act(self.first(x)))))
 
 
+class SqueezeBlock(nn.Module):
+    """A residual block with squeeze-and-excitation: the mean of the board scales and biases what the block adds."""
+
+    def __init__(self, channels: int, hidden: int, act: str) -> None:
+        super().__init__()
+        self.first = ConvNorm(channels, channels, 3)
+        self.second = ConvNorm(channels, channels, 3)
+        self.squeeze = nn.Linear(channels, hidden)
+        self.excite = nn.Linear(hidden, 2 * channels)
+        self.act = activation(act)
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = self.second(self.act(self.first(x)))
+        scale, bias = self.excite(self.act(self.squeeze(inner.mean(dim=(2, 3))))).chunk(2, dim=1)
+        inner = inner * scale.sigmoid()[:, :, None, None] + bias[:, :, None, None]
+        return cast(Tensor, self.act(x + inner))
+
+
 class PoolBlock(nn.Module):
     """A residual block with global pooling: some channels are pooled over the board and bias the others."""
 

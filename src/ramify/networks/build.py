@@ -14,7 +14,7 @@ from torch import nn
 from ramify.games import Game
 from ramify.games.registry import checked_game
 from ramify.networks.attention import AttentionLayer
-from ramify.networks.blocks import Block, PoolBlock
+from ramify.networks.blocks import Block, PoolBlock, SqueezeBlock
 from ramify.networks.config import MLPConfig, NetworkConfig, Registry, ResNetConfig, config_of
 from ramify.networks.flops import flops
 from ramify.networks.layouts import Spec, spec_of
@@ -92,9 +92,12 @@ def initialise(module: nn.Module) -> None:
             nn.init.kaiming_normal_(part.weight, nonlinearity="relu")
             if part.bias is not None:
                 nn.init.zeros_(part.bias)
-    blocks = [part for part in module.modules() if isinstance(part, Block | PoolBlock)]
+    blocks = [part for part in module.modules() if isinstance(part, Block | PoolBlock | SqueezeBlock)]
     for block in blocks:  # what blocks add up to stays of the size of what goes in, however many they are
         block.second.norm.weight.fill_(len(blocks) ** -0.5)
+    for block in blocks:
+        if isinstance(block, SqueezeBlock):  # starts as a plain block with half the effect
+            block.excite.weight.mul_(FINAL_SCALE)
     layers = [part for part in module.modules() if isinstance(part, AttentionLayer)]
     for layer in layers:  # likewise; and attention starts without sharp preferences
         layer.project.weight.mul_(0.5**0.5)

@@ -94,10 +94,55 @@ class ResNetConfig(NetworkConfig):
         default=None, ge=1, description="Channels of the policy head; None: the same as channels."
     )
     value_channels: int = Field(default=32, ge=1, le=4096, description="Channels of the value head.")
+    value_cells: bool = Field(
+        default=False,
+        description=(
+            "The value head sees every cell of its channels instead of their means, which learns faster where single "
+            "pieces decide; the network then fits one board size."
+        ),
+    )
+    squeeze_channels: int | None = Field(
+        default=None,
+        ge=1,
+        le=4096,
+        description=(
+            "Hidden units of the squeeze-and-excitation in blocks without global pooling, which scales and biases "
+            "channels by the mean of the board; None: none."
+        ),
+    )
+
+    later: ClassVar[tuple[str, ...]] = (*NetworkConfig.later, "squeeze_channels", "value_cells")
 
     @classmethod
     def sized(cls, depth: int, width: int) -> Self:
         return cls(blocks=depth, channels=width)
+
+
+class AttentionConfig(NetworkConfig):
+    """Attention between the cells of a board, as current chess networks have it, for observations of planes."""
+
+    kind: Literal["attention"] = "attention"
+    layers: int = Field(default=6, ge=1, le=64, description="Number of attention layers.")
+    width: int = Field(default=128, ge=4, le=4096, description="Numbers that encode a cell.")
+    attention_heads: int = Field(default=8, ge=1, le=64, description="Attention heads; they must divide width.")
+    expansion: int = Field(
+        default=2, ge=1, le=16, description="Hidden units of a layer's perceptron, as width times this."
+    )
+    policy_channels: int | None = Field(
+        default=None, ge=1, description="Channels of the policy head; None: the same as width."
+    )
+    value_channels: int = Field(default=32, ge=1, le=4096, description="Channels of the value head.")
+    value_cells: bool = Field(
+        default=False,
+        description=(
+            "The value head sees every cell of its channels instead of their means, which learns faster where single "
+            "pieces decide; the network then fits one board size."
+        ),
+    )
+
+    @classmethod
+    def sized(cls, depth: int, width: int) -> Self:
+        return cls(layers=depth, width=width)
 
 
 class MLPConfig(NetworkConfig):

@@ -7,6 +7,7 @@ earlier versions only have a checksum of the weights in the description.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -52,20 +53,45 @@ def weights_path(path: str | os.PathLike[str]) -> Path:
     return path if path.suffix == ".safetensors" else path.with_name(path.name + ".safetensors")
 
 
-def save(path: str | os.PathLike[str], module: GameNetwork) -> Path:
-    """Save a network; returns the file of its weights. An existing file is replaced."""
+def save(path: str | os.PathLike[str], module: GameNetwork, *, half: bool = False) -> Path:
+    """Save a network; returns the file of its weights. An existing file is replaced.
+
+    ``half``: weights of layers are rounded to 16 bits, which makes the file half as large. The network that is loaded
+    is then another one, with a checksum of its own.
+    """
     if not isinstance(module, GameNetwork):
         raise TypeError(f"module must be a network created by ramify.networks, not {type(module).__name__}")
+    module = rounded(module) if half else module
     facts = description(module)
     try:
         text = json.dumps(facts, indent=2, sort_keys=True)
     except TypeError as error:
         raise ValueError(f"the parameters of {module.spec.game} cannot be written as JSON: {error}") from None
     state = {name: weight.detach().cpu().contiguous() for name, weight in module.state_dict().items()}
+    if half:
+        state = {name: weight.half() if is_rounded(weight) else weight for name, weight in state.items()}
     file = weights_path(path)
     write_atomically(file, to_bytes(state, {KEY: text, CHECKSUM: checksum(text, state)}))
     write_atomically(file.with_suffix(".json"), (text + "\n").encode())
     return file
+
+
+def is_rounded(weight: torch.Tensor) -> bool:
+    """Whether half precision rounds a weight: those of layers, but not biases and normalisations, which are few and may
+    be beyond its range."""
+    return weight.dtype == torch.float32 and weight.dim() >= 2
+
+
+def rounded(module: GameNetwork) -> GameNetwork:
+    """A copy with the weights that half precision can hold, in the types of the original."""
+    copied = copy.deepcopy(module).cpu()
+    state = {
+        name: weight.half().float() if is_rounded(weight) else weight for name, weight in copied.state_dict().items()
+    }
+    if not all(bool(weight.isfinite().all()) for weight in state.values()):
+        raise ValueError("a weight is too large for half precision: save the network without half")
+    copied.load_state_dict(state)
+    return copied
 
 
 def checksum(text: str, weights: Weights) -> str:

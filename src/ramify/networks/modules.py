@@ -11,8 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from ramify._core import EvaluatorError
-from ramify.networks.blocks import Block, ConvNorm, PoolBlock, activation, pool_value
-from ramify.networks.config import DestinationsConfig, MLPConfig, NetworkConfig, Registry, ResNetConfig
+from ramify.networks.blocks import Block, ConvNorm, PoolBlock, SqueezeBlock, activation, pool_value
+from ramify.networks.config import (
+    AttentionConfig,
+    DestinationsConfig,
+    MLPConfig,
+    NetworkConfig,
+    Registry,
+    ResNetConfig,
+)
 from ramify.networks.heads import CHEESE_CLASSES, POLICIES, ValueHeads, check_heads, per_player
 from ramify.networks.layouts import Spec
 
@@ -63,9 +70,16 @@ def residual_blocks(config: ResNetConfig | DestinationsConfig) -> nn.ModuleList:
             if pooled >= config.channels:
                 raise ValueError(f"pool_channels={pooled} must be less than channels={config.channels}")
             return PoolBlock(config.channels, pooled, config.activation)
+        if isinstance(config, ResNetConfig) and config.squeeze_channels:
+            return SqueezeBlock(config.channels, config.squeeze_channels, config.activation)
         return Block(config.channels, config.activation)
 
     return nn.ModuleList(block(number) for number in range(1, config.blocks + 1))
+
+
+def value_inputs(config: ResNetConfig | AttentionConfig, spec: Spec) -> int:
+    """The number of inputs of the value head: every cell of its channels, or what ``pool_value`` makes of them."""
+    return config.value_channels * (math.prod(spec.observation_shape[1:]) if config.value_cells else 3)
 
 
 class ResNet(GameNetwork):
@@ -87,20 +101,22 @@ class ResNet(GameNetwork):
         self.blocks = residual_blocks(config)
         self.policy = POLICIES[spec.layout.kind](channels, config.policy_channels or channels, spec, config.activation)
         self.value_planes = ConvNorm(channels, config.value_channels, 1)
-        self.value = ValueHeads(3 * config.value_channels, spec, config)
+        self.value = ValueHeads(value_inputs(config, spec), spec, config)
         self.ownership = nn.Conv2d(channels, 1, 1) if "ownership" in config.heads else None
         self.cheese = nn.Conv2d(channels, CHEESE_CLASSES, 1) if "cheese" in config.heads else None
         self.act = activation(config.activation)
 
     @property
     def any_size(self) -> bool:
-        return self.spec.layout.any_size
+        return self.spec.layout.any_size and not self.config.value_cells
 
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
         x = self.act(self.stem(observations))
         for block in self.blocks:
             x = block(x)
-        outputs = {"logits": self.policy(x), **self.value(pool_value(self.act(self.value_planes(x))), heads)}
+        planes = self.act(self.value_planes(x))
+        seen = planes.flatten(1) if self.config.value_cells else pool_value(planes)
+        outputs = {"logits": self.policy(x), **self.value(seen, heads)}
         if heads and self.ownership is not None:  # [B, H, W]: above 0 where the viewer will own the cell
             outputs["ownership"] = self.ownership(x).squeeze(1)
         if heads and self.cheese is not None:

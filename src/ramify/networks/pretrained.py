@@ -21,7 +21,7 @@ class Pretrained:
 
     name: str
     game: str
-    sizes: tuple[int, ...]  # of the board, the one it was trained on first
+    sizes: tuple[int, ...]  # of the board, the one it was trained on first; empty if there is only one
     recipe: str
     training: str
     rating: str
@@ -33,7 +33,8 @@ class Pretrained:
 
     def module(self, game: Game | None = None) -> GameNetwork:
         """The torch network, for its own board size or that of the given game."""
-        return load(self.file, game if game is not None else make_game(self.game, size=self.sizes[0]))
+        own: dict[str, Any] = {"size": self.sizes[0]} if self.sizes else {}
+        return load(self.file, game if game is not None else make_game(self.game, **own))
 
 
 def _folder() -> Path:
@@ -58,6 +59,7 @@ def find(name: str) -> Pretrained:
 def for_game(game: Game) -> Pretrained | None:
     """The best shipped network for this game, or None."""
     plain = game.params.get("swap") in (None, False)  # no network here has seen the swap action
-    fitting = [entry for entry in shipped() if entry.game == game.name and game.params.get("size") in entry.sizes]
-    fitting.sort(key=lambda entry: entry.sizes.index(game.params["size"]))
+    size = game.params.get("size")
+    fitting = [entry for entry in shipped() if entry.game == game.name and (not entry.sizes or size in entry.sizes)]
+    fitting.sort(key=lambda entry: entry.sizes.index(size) if size is not None and entry.sizes else 0)
     return fitting[0] if fitting and plain else None

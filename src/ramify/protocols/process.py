@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import selectors
 import shlex
 import shutil
@@ -86,6 +87,9 @@ class EngineProcess:
             os.set_blocking(pipe.fileno(), False)
         self._selector.register(self._stdout, selectors.EVENT_READ)
         self._selector.register(self._stderr, selectors.EVENT_READ)
+        self._poll = select.poll()  # for ``read_until``: it takes a third of a selector's time
+        for pipe in (self._stdout, self._stderr):
+            self._poll.register(pipe, select.POLLIN)
         self._finalizer = weakref.finalize(self, end, self._process, self._selector)
 
     def send(self, line: str, deadline: float) -> None:
@@ -124,6 +128,27 @@ class EngineProcess:
         if line.strip():
             self._recent.append(shortened(line, LINE_SHOWN))
         return line
+
+    def read_until(self, start: bytes, deadline: float) -> list[bytes]:
+        """All lines up to the first one with this start, which is included. Quicker than ``read_line`` for an engine
+        that writes many lines of which few are wanted; raises EngineError after the deadline (of time.monotonic)."""
+        found: list[bytes] = []
+        while True:
+            while self._lines:
+                found.append(self._lines.popleft())
+                if found[-1].startswith(start):
+                    return found
+            if len(self._rest) > LONGEST or len(found) > LONGEST >> 4:
+                raise EngineError(f"the engine {self.command!r} writes without end: {self._seen(self._rest)}")
+            left = deadline - time.monotonic()
+            ready = self._poll.poll(1000 * left) if left > 0 else []
+            if not ready:
+                raise self._hangs(repr(start.decode()))
+            for number, _ in ready:
+                if number == self._stdout.fileno():
+                    self._read_output(repr(start.decode()))
+                elif not self._read_errors() and self._stderr.closed:
+                    self._poll.unregister(number)
 
     def close(self) -> None:
         """End the engine, by force if it does not end in time. Further calls do nothing."""

@@ -54,6 +54,13 @@ class PlayConfig(Settings):
             "Maximum number of random moves before the first search; the number is drawn uniformly for each game."
         ),
     )
+    openings: str | None = Field(
+        None,
+        description=(
+            "File with openings, one of which each game draws: .pgn (games.pgn:16: the first 16 moves of each game), "
+            ".epd, or one line of actions each. None: games start from the initial position."
+        ),
+    )
     resign_below: float | None = Field(
         None,
         ge=-1,

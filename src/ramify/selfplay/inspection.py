@@ -126,7 +126,7 @@ def stage_of(state: State, to_end: int) -> int:
 def inspect_game(game: Game, record: GameRecord) -> Played:
     """The facts of one game; positions in which one player acts alone are left out of ``positions``."""
     positions, errors, came = list[Position](), list[tuple[float, float]](), list[float]()
-    state, paid = game.initial_state(seed=record.seed), np.zeros(2)
+    state, paid = record.initial_state(game), np.zeros(2)
     for number, move in enumerate(record.moves):
         if move.found is not None:
             if len(move.acting) == 2:

@@ -19,6 +19,7 @@ from ramify.games.ending import CUT_GAMES, NEED_AN_END, refuse_endless
 from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
 from ramify.selfplay.latent import latent_source
+from ramify.selfplay.starts import opening_positions, placed
 
 BUSY = (
     "this SelfPlay is in use by another thread: one thread at a time may iterate over it or read its counts; only "
@@ -76,6 +77,7 @@ class SelfPlay:
         self.search = search.replace(batch=search.batch_size).for_evaluator(self.evaluator)
         self.play = play if play is not None else PlayConfig()
         self.seed = checked_seed(seed)
+        self.openings = [] if self.play.openings is None else opening_positions(self.game, self.play.openings)
         if self.play.acting == "average" and self.search.selection not in ("regret", "exp3"):
             raise ValueError('acting="average" needs the search setting selection="regret" or "exp3"')
         native = self.evaluator if isinstance(self.evaluator, NativeEvaluator) else None
@@ -99,6 +101,7 @@ class SelfPlay:
             SHARES,
             None if latent is None else latent.core(),
             None if self.cache is None else self.cache.core,
+            [opening.state for opening in self.openings],
         )
         self._alone = _core.Exclusive(BUSY)
         self._stopping = False
@@ -144,7 +147,7 @@ class SelfPlay:
 
     def take(self) -> list[bytes]:
         """Games finished since the iteration last yielded some, for use after it was interrupted."""
-        return self._pool.take_finished()
+        return [placed(record, self.openings) for record in self._pool.take_finished()]
 
     def stop(self) -> None:
         """Start no new games and finish those in progress. May be called from any thread."""
@@ -153,9 +156,7 @@ class SelfPlay:
     def __iter__(self) -> Iterator[list[bytes]]:
         with self._alone:
             yield from self._play_native() if self._native else self._play()
-            if (
-                left := self._pool.take_finished()
-            ):  # games that ended in their opening, when there was nothing to search
+            if left := self.take():  # games that ended in their opening, when there was nothing to search
                 yield left
 
     def _play(self) -> Iterator[list[bytes]]:
@@ -164,7 +165,7 @@ class SelfPlay:
                 while True:
                     for share in range(SHARES):
                         self._pipeline.refill(share, self._gather)
-                    yield self._pool.take_finished()
+                    yield self.take()
                     if self._pipeline.idle and self._pool.idle:
                         return
         finally:  # finished games were yielded already; leaves in flight are cancelled
@@ -174,7 +175,7 @@ class SelfPlay:
         while not self._pool.idle:
             for share in range(SHARES):
                 self._gather(share)
-            yield self._pool.take_finished()
+            yield self.take()
 
     def _gather(self, share: int) -> _core.LeafBatch:
         if self._stopping:

@@ -26,9 +26,10 @@ from ramify.base.files import write_new
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import Root
 from ramify.games import Game, State
+from ramify.games.files.openings import read_position
 
 MAGIC = b"RAMIFYGR"
-VERSION = 1
+VERSION, EXTENDED_VERSION = 1, 2  # 2: some of the games have STARTED or DRAWS
 SUFFIX = ".games"
 LEVEL = 6  # compression level: a tenth smaller than 3, and still faster than games are played
 SIZES = "<IIQQ"  # after the magic: version, bytes of the header, of the packed records, of the records
@@ -44,6 +45,7 @@ MOST_RATIO = 64  # of either to the size of the file, where that allows for more
 logger = logging.getLogger("ramify")
 
 RESIGNED, CUT = 1, 2
+STARTED, DRAWS = 4, 8  # the position in which the game starts follows; searches end with the chance of a draw
 RECORDED, OPENING, FULL = 4, 8, 16
 _PRIOR_BASE = np.uint32(3 << 28)
 
@@ -64,6 +66,7 @@ class FoundBySearch:
     visits: NDArray[np.int64]  # [n0, n1]
     payoffs: NDArray[np.float32]  # [2, n0, n1], nan where unvisited
     average: tuple[NDArray[np.float32], NDArray[np.float32]] | None
+    draw: float | None = None  # chance of a draw, where it is known
 
     def root(self, config: SearchConfig) -> Root:
         """The root statistics from which policies are computed; ``config`` is the search's, from the shard's header."""
@@ -99,10 +102,15 @@ class GameRecord:
     resigned: bool
     cut: bool
     moves: list[Move]
+    start: str | None = None  # the first position, as text or as its fields in JSON; None: that of the seed
+
+    def initial_state(self, game: Game) -> State:
+        """The first position."""
+        return game.initial_state(seed=self.seed) if self.start is None else read_position(game, self.start)
 
     def states(self, game: Game) -> Iterator[State]:
         """The positions before each move, and the final one."""
-        state = game.initial_state(seed=self.seed)
+        state = self.initial_state(game)
         for move in self.moves:
             yield state.copy()
             state.apply(*move.actions)
@@ -140,7 +148,8 @@ def _decode(reader: _Reader) -> GameRecord:
     _number(reader.data)
     try:
         number, seed, first, second, flags, count = reader.take(GAME[1:])
-        moves = [_decode_move(reader) for _ in range(count)]
+        start = bytes(reader.array("u1", reader.take("I"))).decode() if flags & STARTED else None
+        moves = [_decode_move(reader, bool(flags & DRAWS)) for _ in range(count)]
     except DamagedShard:
         raise
     except (struct.error, ValueError, IndexError, MemoryError):  # too short, or numbers that cannot be
@@ -148,21 +157,21 @@ def _decode(reader: _Reader) -> GameRecord:
     if reader.at != len(reader.data):
         raise DamagedShard(f"game {number}: the record has {len(reader.data) - reader.at} extra bytes")
     returns = np.array([first, second], np.float32)
-    return GameRecord(number, seed, returns, bool(flags & RESIGNED), bool(flags & CUT), moves)
+    return GameRecord(number, seed, returns, bool(flags & RESIGNED), bool(flags & CUT), moves, start)
 
 
-def _decode_move(reader: _Reader) -> Move:
+def _decode_move(reader: _Reader, draws: bool) -> Move:
     flags = reader.take("B")
     acting = tuple(player for player in (0, 1) if flags >> player & 1)
     if not acting:
         raise DamagedShard("a record has a move without an acting player")
     reader.spend(256)
     actions = tuple(reader.take("H") for _ in acting)
-    found = _decode_search(reader, acting) if flags & RECORDED else None
+    found = _decode_search(reader, acting, draws) if flags & RECORDED else None
     return Move(acting, actions, bool(flags & OPENING), bool(flags & FULL), found)
 
 
-def _decode_search(reader: _Reader, acting: tuple[int, ...]) -> FoundBySearch:
+def _decode_search(reader: _Reader, acting: tuple[int, ...], draws: bool) -> FoundBySearch:
     value, evaluation = reader.array("f4", 2), reader.array("f4", 2)
     outcomes, priors, scores, counts = [], [], [], []
     for player in (0, 1):
@@ -197,6 +206,7 @@ def _decode_search(reader: _Reader, acting: tuple[int, ...]) -> FoundBySearch:
         visits.reshape(counts),
         payoffs.reshape(2, *counts),
         average,
+        reader.take("f") if draws else None,
     )
 
 
@@ -228,7 +238,8 @@ def pack_shard(records: Iterable[bytes], header: dict[str, Any]) -> bytes:
     payload = b"".join(struct.pack("<I", len(record)) + record for record in listed)
     packed: bytes = _zstandard().ZstdCompressor(level=LEVEL).compress(payload)
     head = json.dumps({**header, "games": len(listed)}, sort_keys=True).encode()
-    body = MAGIC + struct.pack(SIZES, VERSION, len(head), len(packed), len(payload)) + head + packed
+    version = EXTENDED_VERSION if any(game_flags(record) & (STARTED | DRAWS) for record in listed) else VERSION
+    body = MAGIC + struct.pack(SIZES, version, len(head), len(packed), len(payload)) + head + packed
     return body + _digest(body)
 
 
@@ -301,6 +312,17 @@ def read_shard(path: Path) -> tuple[Header, list[GameRecord]]:
     return header, games
 
 
+def read_records(path: Path) -> tuple[Header, list[bytes]]:
+    """Header and undecoded records of a shard; raises DamagedShard if the shard is damaged."""
+    header, packed, size = _open_shard(path)
+    try:
+        found = list(_unpack(packed, size))
+    except DamagedShard as damage:
+        raise DamagedShard(f"{path}: {damage}") from None
+    _check_count(header, len(found))
+    return header, found
+
+
 def read_numbers(path: Path) -> list[tuple[int, int]]:
     """Number and seed of a shard's games, without decoding them; raises DamagedShard if the shard is damaged."""
     header, packed, size = _open_shard(path)
@@ -312,6 +334,11 @@ def read_numbers(path: Path) -> list[tuple[int, int]]:
     return found
 
 
+def record_number(record: bytes) -> int:
+    """The number of a game, from its record."""
+    return _number(record)[0]
+
+
 def _number(record: bytes) -> tuple[int, int]:
     if len(record) < struct.calcsize(GAME):
         raise DamagedShard("a record is not a game")
@@ -319,6 +346,11 @@ def _number(record: bytes) -> tuple[int, int]:
     if number >= 1 << 63:
         raise DamagedShard(f"the game number {number} is out of range")
     return number, seed
+
+
+def game_flags(record: bytes) -> int:
+    """The flags of a game, such as RESIGNED; 0 if the record is too short to be a game."""
+    return int(struct.unpack_from(GAME, record)[4]) if len(record) >= struct.calcsize(GAME) else 0
 
 
 def _check_count(header: Header, count: int) -> None:
@@ -333,8 +365,10 @@ def _open_shard(path: Path) -> tuple[Header, memoryview, int]:
     if len(data) < start + DIGEST or data[: len(MAGIC)] != MAGIC:
         raise DamagedShard(f"{path}: not a shard of games")
     version, head_size, packed_size, size = struct.unpack_from(SIZES, data, len(MAGIC))
-    if version != VERSION:
-        raise DamagedShard(f"{path}: format version {version}; this version of ramify reads version {VERSION}")
+    if version not in (VERSION, EXTENDED_VERSION):
+        raise DamagedShard(
+            f"{path}: format version {version}; this version of ramify reads versions {VERSION} and {EXTENDED_VERSION}"
+        )
     if len(data) != start + head_size + packed_size + DIGEST:
         raise DamagedShard(f"{path}: {len(data)} bytes instead of {start + head_size + packed_size + DIGEST}")
     if _digest(data[:-DIGEST]) != data[-DIGEST:]:

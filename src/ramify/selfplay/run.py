@@ -114,14 +114,17 @@ def run(
         return run_held(Shards(play, folder, games_per_shard, network), progress, shard_seconds)
 
 
-class Shards:
-    """Saves the games of a run: to a journal as soon as they are finished, and to shards a little later."""
+class ShardWriter:
+    """Saves finished games: to a journal at once, and to shards a little later."""
 
     def __init__(
-        self, play: SelfPlay, folder: Path, games_per_shard: int = 256, network: str | Callable[[], str] | None = None
+        self,
+        folder: Path,
+        header: dict[str, Any],
+        games_per_shard: int = 256,
+        network: str | Callable[[], str] | None = None,
     ) -> None:
-        self.play, self.folder, self.network, self.games = play, folder, network, games_per_shard
-        self.header = header_of(play)
+        self.folder, self.header, self.network, self.games = folder, header, network, games_per_shard
         self.waiting: list[bytes] = []
         self.count, self.size = len(records.shards(folder)), 0
         self.written = time.perf_counter()  # time of the last shard
@@ -141,9 +144,8 @@ class Shards:
                     self._write()
                 self._journal.keep(self.waiting)
 
-    def close(self) -> None:
-        """Write all remaining games to shards; they stay in the journal if that fails."""
-        finished = self.play.take()
+    def close(self, finished: Sequence[bytes] = ()) -> None:
+        """Write all remaining games, and these, to shards; they stay in the journal if that fails."""
         self.waiting.extend(finished)
         try:
             with writing(self.folder):
@@ -161,7 +163,7 @@ class Shards:
         if self._job is None:
             chosen = records.shard_records(self.waiting, self.games)
             name = self.network() if callable(self.network) else self.network
-            data = records.pack_shard(chosen, {**self.header, "network": name})
+            data = records.pack_shard(chosen, {**self.header, **self.facts(chosen), "network": name})
             self._job = (records.next_shard(self.folder), data, chosen)
         path, data, chosen = self._job
         records.place_shard(path, data)
@@ -171,6 +173,24 @@ class Shards:
         self.waiting[:] = [record for record in self.waiting if record not in there]
         self._job = None
         self.written = time.perf_counter()
+
+    def facts(self, chosen: Sequence[bytes]) -> dict[str, Any]:
+        """What the header of a shard with these games says beyond that of all."""
+        del chosen
+        return {}
+
+
+class Shards(ShardWriter):
+    """Saves the games of a self-play run."""
+
+    def __init__(
+        self, play: SelfPlay, folder: Path, games_per_shard: int = 256, network: str | Callable[[], str] | None = None
+    ) -> None:
+        super().__init__(folder, header_of(play), games_per_shard, network)
+        self.play = play
+
+    def close(self, finished: Sequence[bytes] = ()) -> None:
+        super().close([*finished, *self.play.take()])
 
 
 def run_held(

@@ -258,7 +258,11 @@ class LoopConfig(Settings):
         ),
     )
     compile: bool = Field(
-        False, description="Compile the network with torch.compile on CUDA: about a minute of start-up, then faster."
+        False,
+        description=(
+            "Compile the network with torch.compile on CUDA, for self-play and for training on records: about a minute "
+            "of start-up, then faster."
+        ),
     )
     exact: bool = Field(
         False,
@@ -267,7 +271,7 @@ class LoopConfig(Settings):
     overlap: bool | None = Field(
         None, description="Run self-play in a separate process during training; None: only on CUDA."
     )
-    loaders: int = Field(2, ge=1, description="Number of data-loading processes (overlap only).")
+    loaders: int = Field(2, ge=1, description="Number of data-loading processes (with overlap, or with records).")
     checkpoint_seconds: float = Field(20.0, gt=0, description="Seconds between checkpoints (overlap only).")
     keep: int = Field(
         3, ge=1, description="Number of checkpoints kept for resuming; the networks of all checkpoints are kept."
@@ -303,7 +307,8 @@ class TrainConfig(Settings):
     start: str | None = Field(
         None,
         description=(
-            "Saved network from which training starts; it must be for this game, and may be for another board size."
+            "Saved network, or folder of a run or checkpoint, from which training starts; it must be for this game, "
+            "and may be for another board size."
         ),
     )
     seed: int = Field(0, ge=0, lt=2**63, description="Seed of network initialisation, self-play and sampling.")
@@ -315,6 +320,14 @@ class TrainConfig(Settings):
         (), description="Stages with other parameters of the game before those of the run, in order."
     )
     sources: tuple[SourceConfig, ...] = Field((), description="Additional sources of training games.")
+    records: tuple[str, ...] = Field(
+        (),
+        description=(
+            "Directories with shards of labelled positions (ramify teach, ramify records). A run with records learns "
+            "from them alone and plays no games: loop.replay_ratio is its number of epochs, loop.iterations its number "
+            "of checkpoints."
+        ),
+    )
     optimizer: OptimizerConfig = Field(
         default_factory=OptimizerConfig, description="Optimizer and learning-rate schedule."
     )
@@ -344,6 +357,17 @@ class TrainConfig(Settings):
         """The stage in which games are played at a completed fraction of the run, as an index into ``make_games()``."""
         return sum(progress >= stage.until for stage in self.curriculum)
 
+    def _check_records(self) -> None:
+        """Raise a ValueError for settings that have no meaning where no games are played."""
+        if self.sources or self.curriculum:
+            raise ValueError("a run with records plays no games: it has neither sources nor a curriculum")
+        if self.targets.policy != "visits":
+            raise ValueError(
+                f"records have policies as visits: targets.policy must be visits, not {self.targets.policy}"
+            )
+        if self.targets.surprise or self.targets.skip_uninformative:
+            raise ValueError("records are drawn evenly: targets.surprise and skip_uninformative are for games played")
+
     @field_validator("network", mode="before")
     @classmethod
     def _known_network(cls, network: Any) -> Any:
@@ -368,6 +392,8 @@ class TrainConfig(Settings):
         for name in ("rollout_iterations", "uniform_share"):
             if getattr(self.loop, name) and self.loop.overlap:
                 raise ValueError(f"loop.{name} needs loop.overlap=false: with overlap there are no iterations")
+        if self.records:
+            self._check_records()
         ends = [stage.until for stage in self.curriculum]
         if any(later <= earlier for earlier, later in pairwise(ends)):
             raise ValueError(f"every stage of the curriculum must end after the one before it, not until={ends}")

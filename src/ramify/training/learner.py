@@ -24,12 +24,20 @@ class Learner:
     """Trains one network. Its state can be saved as tensors and restored; later steps are then identical."""
 
     def __init__(
-        self, module: GameNetwork, optimizer: OptimizerConfig, weights: LossConfig, device: torch.device
+        self,
+        module: GameNetwork,
+        optimizer: OptimizerConfig,
+        weights: LossConfig,
+        device: torch.device,
+        compiled: bool = False,
     ) -> None:
         self.config, self.weights, self.device = optimizer, weights, device
         self.module = copy.deepcopy(module).to(device).train()
         if device.type == "cuda":
             self.module = self.module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._forward: Callable[[Tensor], dict[str, Tensor]] = self.module
+        if compiled and device.type == "cuda":
+            self._forward = torch.compile(self.module, dynamic=False)
         self.optimizer = _optimizer(self.module, optimizer)
         ema = None
         if optimizer.average == "ema":
@@ -77,7 +85,7 @@ class Learner:
         if fast and observations.dim() == 4:
             observations = observations.contiguous(memory_format=torch.channels_last)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=fast):
-            return cast(dict[str, Tensor], self.module(observations))
+            return self._forward(observations)
 
     @property
     def playing(self) -> GameNetwork:

@@ -41,9 +41,9 @@ def losses(
     target = batch.values
     found = {"policy": cross.sum() / acts.sum().clamp(min=1), "value": functional.mse_loss(values, target)}
     if config.value == "wdl":
-        found["value"] = wdl_loss(outputs["wdl"], target / config.value_scale)
+        found["value"] = wdl_loss(outputs["wdl"], target / config.value_scale, batch.draws)
     elif "wdl" in outputs:
-        found["value"] = found["value"] + wdl_loss(outputs["wdl"], target / config.value_scale)
+        found["value"] = found["value"] + wdl_loss(outputs["wdl"], target / config.value_scale, batch.draws)
     if "score" in outputs:
         place = (batch.scores / config.score_range + 1) / 2 * (config.score_bins - 1)
         classes = place.round().clamp(0, config.score_bins - 1).long()
@@ -61,10 +61,20 @@ def losses(
     return found
 
 
-def wdl_loss(logits: Tensor, values: Tensor) -> Tensor:
-    """Cross-entropy of win, draw and loss; a fractional value is a mixture of win (or loss) and draw."""
+def wdl_loss(logits: Tensor, values: Tensor, draws: Tensor | None = None) -> Tensor:
+    """Cross-entropy of win, draw and loss.
+
+    ``draws`` [B] are chances of a draw. Where they are not known (-1), a fractional value is a mixture of win (or
+    loss) and draw: the largest chance of a draw that the value allows.
+    """
     values = values.clamp(-1, 1)
-    chances = torch.stack([values.clamp(min=0), 1 - values.abs(), (-values).clamp(min=0)], dim=-1)
+    most = 1 - values.abs()
+    chances = torch.stack([values.clamp(min=0), most, (-values).clamp(min=0)], dim=-1)
+    if draws is not None:
+        known = draws.unsqueeze(-1)
+        drawn = torch.minimum(known, most)
+        told = torch.stack([(1 - drawn + values) / 2, drawn, (1 - drawn - values) / 2], dim=-1)
+        chances = torch.where((known >= 0).unsqueeze(-1), told, chances)
     log_chances = logits.float().view(*values.shape, 3).log_softmax(dim=-1)
     return -(chances * log_chances).sum(dim=-1).mean()
 

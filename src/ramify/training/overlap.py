@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 
+from ramify.base.processes import end_with_parent
 from ramify.games.failures import game_failure
 from ramify.networks import load, network_id
 from ramify.selfplay.records import numbers_in, read_shards
@@ -31,7 +32,7 @@ from ramify.training.checkpoints import checkpoints, network_file
 from ramify.training.config import TrainConfig
 from ramify.training.folder import PLAYER_LOCK, explained, held
 from ramify.training.playing import game_figures, make_evaluator, self_play, speed, stage_of
-from ramify.training.processes import end_with_parent, start_loader
+from ramify.training.processes import start_loader
 from ramify.training.run import Training
 from ramify.training.samples import Samples, make_samples
 from ramify.training.shards import Consumed, in_window, own_shards, shard_number

@@ -186,6 +186,9 @@ def is_written_by_us(content: bytes) -> bool:
         data = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return False
-    if not isinstance(data, dict) or not TrainConfig.model_fields.keys() - {"imports", "curriculum"} <= data.keys():
+    if (
+        not isinstance(data, dict)
+        or not TrainConfig.model_fields.keys() - {"imports", "curriculum", "records"} <= data.keys()
+    ):
         return False
     return bool(yaml.safe_dump(data, sort_keys=False) == text)

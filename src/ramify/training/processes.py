@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import wait
 from typing import Any
+
+from ramify.base.processes import end_with_parent
 
 
 class Terminated(KeyboardInterrupt):
@@ -54,25 +52,6 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
         if pending:
             signal.raise_signal(pending[0])
-
-
-def end_with_parent(seconds: float = 0.0, stop: threading.Event | None = None) -> None:
-    """End this process ``seconds`` after its parent has ended, however that ended; ``stop`` is set first.
-
-    The parent's end of a pipe is closed by the system when the parent ends, so this also works if it was killed.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-
-    def watch(sentinel: int) -> None:
-        wait([sentinel])
-        if stop is not None:
-            stop.set()
-            time.sleep(seconds)
-        os._exit(1)
-
-    threading.Thread(target=watch, args=(parent.sentinel,), name="ramify-parent", daemon=True).start()
 
 
 def start_loader() -> None:

@@ -24,6 +24,7 @@ class TrainingBatch:
     policies: Tensor
     legal: Tensor
     values: Tensor
+    draws: Tensor
     scores: Tensor
     owners: Tensor
     groups: Tensor
@@ -47,7 +48,7 @@ class Replay:
         self._window: dict[str, Tensor] | None = None  # all of them as one, until something is added
         self._cumulated: NDArray[np.float64] = np.zeros(0)
         self._games: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._symmetries = _Maps(game, device) if targets.augment else None
+        self._symmetries = Symmetries(game, device) if targets.augment else None
 
     def __len__(self) -> int:
         return sum(len(part["games"]) for part in self._parts)
@@ -136,7 +137,7 @@ def _single(part: dict[str, Tensor], actions: int) -> Tensor:
     return torch.arange(actions, dtype=old.dtype, device=old.device).expand(*old.shape[:2], actions)
 
 
-class _Maps:
+class Symmetries:
     """A game's symmetries as index tensors."""
 
     def __init__(self, game: Game, device: torch.device) -> None:

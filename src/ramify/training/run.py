@@ -26,12 +26,21 @@ from ramify.networks import GameNetwork, load, make, network_id
 from ramify.networks.devices import choose_device
 from ramify.selfplay.journal import recover
 from ramify.selfplay.records import GameRecord, read_folder
-from ramify.training.checkpoints import LEARNER, checkpoints, latest, read_newest, read_progress, write_checkpoint
+from ramify.training.checkpoints import (
+    LEARNER,
+    checkpoints,
+    latest,
+    network_file,
+    read_newest,
+    read_progress,
+    write_checkpoint,
+)
 from ramify.training.claims import claim, refuse_foreign, refuse_other_settings
 from ramify.training.config import TrainConfig
 from ramify.training.folder import check_folder, explained, held, refuse_held, wait_for_player
 from ramify.training.learner import Learner
 from ramify.training.metrics import Metrics, Sink, read_metrics
+from ramify.training.packed import PackedReplay, check_packed_heads
 from ramify.training.playing import make_evaluator
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.processes import terminable, uninterrupted
@@ -80,7 +89,10 @@ class Training:
         self.players = 2 if module.config.per_player else 1
         self.heads: tuple[str, ...] = module.config.heads
         check_heads(self.game, self.heads, self.players)
-        self.learner = Learner(module, config.optimizer, config.losses, self.device)
+        if config.records:
+            check_packed_heads(self.heads)
+        compiled = bool(config.records) and config.loop.compile
+        self.learner = Learner(module, config.optimizer, config.losses, self.device, compiled=compiled)
         self.replay = StagedReplay(self.games, config.window, config.targets, self.device, config.loop.games)
         self.sources = [self._source(source.folder) for source in config.sources]
         self.iteration = self.steps_in_iteration = 0
@@ -92,7 +104,9 @@ class Training:
         self.judged: dict[str, float] = {}  # metrics on the new positions of this iteration before training on them
         self.rates: dict[str, float] = {}  # how fast its games were played
         self._waiting: list[tuple[int, float, dict[str, torch.Tensor]]] = []
-        self.evaluator: Any = None if self.overlap else make_evaluator(config, self.learner.playing, self.device)
+        self.packed: PackedReplay | None = None  # what a run with records learns from, once it is loaded
+        plays_here = not (self.overlap or config.records)
+        self.evaluator: Any = make_evaluator(config, self.learner.playing, self.device) if plays_here else None
 
     def begin(self, sinks: tuple[Sink, ...] = (), show: Show | None = None) -> None:
         """Resume the run in the directory, or write the initial checkpoint of a new one."""
@@ -195,6 +209,8 @@ class Training:
         """Sample the batch of the next step: from a stage of the run's own games, chosen by its positions in the
         window, or from a source, chosen by its weight."""
         seed, step = self.config.seed, self.learner.steps
+        if self.packed is not None:
+            return self.packed.draw(self.config.loop.batch, seed, step)
         weights = np.array([*self.replay.shares, *(source.weight for source in self.config.sources)])
         chosen = int(np.random.default_rng((seed, step, 1)).choice(len(weights), p=weights / weights.sum()))
         replay = [*self.replay.stages, *self.sources][chosen]
@@ -244,7 +260,9 @@ class Training:
         self.iteration += 1
         self.steps_in_iteration, self.consumed, self.unreported = 0, consumed, {}
         made = {"seconds": self.seconds, "step": self.learner.steps, "positions": self.replay.total}
-        made |= {"replay_age": self.replay.mean_age, **self.judged, **figures, **self.rates}
+        if len(self.replay):
+            made["replay_age"] = self.replay.mean_age
+        made |= {**self.judged, **figures, **self.rates}
         self.metrics.write("iteration", self.iteration, made)
         self.status.history.append(dict(made))
         self.checkpoint()
@@ -253,7 +271,8 @@ class Training:
 
     def judge(self, rows: int) -> None:
         """Evaluate the network on the newest positions, before it is trained on them."""
-        batch = self.replay.newest(max(1, min(rows, JUDGED)))
+        wanted = max(1, min(rows, JUDGED))
+        batch = self.replay.newest(wanted) if self.packed is None else self.packed.unseen(wanted)
         self.judged = {f"new_{name}": value for name, value in self.learner.judge(batch).items()}
 
     def show(self, **changes: Any) -> None:
@@ -365,8 +384,18 @@ def check_stages(games: Sequence[Game], module: GameNetwork) -> None:
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:
     """The initial network of a run: a new one, or a saved one."""
     if config.start is not None:
-        return load(config.start, game)
+        return load(start_file(Path(config.start)), game)
     return make(game, config.network, seed=config.seed)
+
+
+def start_file(path: Path) -> Path:
+    """The network file of what ``start`` names: the file itself, a checkpoint, or the newest checkpoint of a run."""
+    if not path.is_dir():
+        return path
+    newest = path if network_file(path).is_file() else latest(path / "checkpoints")
+    if newest is None:
+        raise FileNotFoundError(f"start: {path} is neither a training run nor a checkpoint")
+    return network_file(newest)
 
 
 def origin() -> dict[str, str]:
@@ -417,12 +446,16 @@ def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = 
     """Train until the end of the run; returns the last checkpoint. The caller holds the lock of the run."""
     from ramify.training.alternate import train_alternating
     from ramify.training.overlap import train_overlapped
+    from ramify.training.supervised import train_on_records
 
     try:
         with terminable():
             training.begin(sinks, show)
             try:
-                (train_overlapped if training.overlap else train_alternating)(training)
+                if training.config.records:
+                    train_on_records(training)
+                else:
+                    (train_overlapped if training.overlap else train_alternating)(training)
             except KeyboardInterrupt:
                 training.flush_steps()
                 training.checkpoint(partial=True)

@@ -36,6 +36,7 @@ class Samples:
     policies: NDArray[np.float32]  # [n, players, num_actions]; zeros without a target
     legal: NDArray[np.bool_]  # [n, players, num_actions]
     values: NDArray[np.float32]  # [n, players]: rewards still to come
+    draws: NDArray[np.float32]  # [n]: chance of a draw, where the records have it; otherwise -1
     scores: NDArray[np.float32]  # [n]: the whole game's returns, the viewer's less the other's
     owners: NDArray[np.int8]  # [n, cells]: 1 the viewer's at the end, -1 the other's
     groups: NDArray[np.signedinteger[Any]]  # [n, players, num_actions]: what stands for the outcome; empty: itself
@@ -101,6 +102,7 @@ def blank(game: Game, count: int, players: int, heads: Collection[str]) -> Sampl
         policies=np.zeros(actions, np.float32),
         legal=np.zeros(actions, np.bool_),
         values=np.zeros((count, players), np.float32),
+        draws=np.full(count, -1, np.float32),
         scores=np.zeros(count, np.float32),
         owners=np.zeros((count, cells if "ownership" in heads else 0), np.int8),
         groups=np.broadcast_to(np.arange(game.num_actions, dtype=index_type), actions).copy(),
@@ -124,7 +126,7 @@ def game_samples(
 ) -> Samples:
     """The recorded positions of one game."""
     states, rewards = replay(game, record)
-    values = value_targets(record, rewards, targets, search.discount)
+    values = values_and_draws(record, rewards, targets, search.discount)
     returns = value_targets(record, rewards, RETURNS, search.discount).sum(axis=1) if "payoffs" in heads else None
     collected_by = collectors(states, record) if "cheese" in heads else None
     finals = final_scores(states[-1], record) if "final_score" in heads else None
@@ -137,6 +139,7 @@ def game_samples(
         both = (move.acting[0], 1 - move.acting[0])
         made.observations[row] = state.observation(both[0])
         made.values[row] = values[number, list(both[:players])]
+        made.draws[row] = draw_target(values[number, 2])
         made.scores[row] = record.returns[both[0]] - record.returns[both[1]]
         if "ownership" in heads:
             made.owners[row] = final_owners(states[-1], both[0])
@@ -197,7 +200,7 @@ def fill_policies(
 
 def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.float64]]:
     """All positions, the final one included, and the rewards [moves, 2]; a resignation is paid at the last move."""
-    state = game.initial_state(seed=record.seed)
+    state = record.initial_state(game)
     states, rewards = [state.copy()], np.zeros((len(record.moves), 2))
     for number, move in enumerate(record.moves):
         rewards[number] = state.apply(*move.actions)
@@ -210,22 +213,57 @@ def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.floa
 def value_targets(
     record: GameRecord, rewards: NDArray[np.float64], targets: TargetConfig, discount: float
 ) -> NDArray[np.float64]:
-    """The value target of each position and player, [moves, 2].
+    """The value target of each position and player, [moves, 2]."""
+    return values_and_draws(record, rewards, targets, discount)[:, :2]
 
-    The remaining rewards of a cut game are unknown; the value of the last search estimates them from its position on.
-    The targets of earlier positions therefore use that value and only the rewards before it. Moves after the last
-    search are not recorded.
+
+def values_and_draws(
+    record: GameRecord, rewards: NDArray[np.float64], targets: TargetConfig, discount: float
+) -> NDArray[np.float64]:
+    """As ``mixed_values``, of a record."""
+    found = [
+        None if move.found is None else np.array([*move.found.value, known_draw(move.found)], np.float64)
+        for move in record.moves
+    ]
+    drawn = float(record.returns[0] == record.returns[1])
+    return mixed_values(found, rewards, record.cut, targets, discount, drawn)
+
+
+def draw_target(mixed: Any) -> Any:
+    """Chances of a draw as rows have them: -1 where they are not known (nan)."""
+    return np.nan_to_num(mixed, nan=-1.0)
+
+
+def known_draw(found: FoundBySearch) -> float:
+    return np.nan if found.draw is None else found.draw
+
+
+def mixed_values(
+    found: Sequence[NDArray[np.float64] | None],
+    rewards: NDArray[np.float64],
+    cut: bool,
+    targets: TargetConfig,
+    discount: float,
+    drawn: float,
+) -> NDArray[np.float64]:
+    """The targets of every move, [moves, 3]: value of each player, and chance of a draw (nan where no search tells it).
+
+    ``found`` has the same three numbers of every search. The remaining rewards of a cut game are unknown; the value of
+    the last search estimates them from its position on. The targets of earlier positions therefore use that value and
+    only the rewards before it. Moves after the last search are not recorded.
     """
-    moves = record.moves
-    found = [None if move.found is None else move.found.value.astype(np.float64) for move in moves]
+    if discount == 1 and targets.short_share == 0:
+        return _undiscounted(found, rewards, cut, targets.root_share, drawn)
     fade = 1 - 1 / max(targets.short_moves, 1.0)
     own = 1 - targets.root_share - targets.short_share
-    values = np.zeros((len(moves), 2))
-    to_come = short = np.zeros(2)
-    estimated = record.cut
-    for number in range(len(moves) - 1, -1, -1):
+    values = np.zeros((len(found), 3))
+    to_come = short = np.array([0.0, 0.0, drawn])
+    gained, factors = np.zeros(3), np.array([discount, discount, 1.0])
+    estimated = cut
+    for number in range(len(found) - 1, -1, -1):
         root = found[number]
-        to_come, short = (rewards[number] + discount * later for later in (to_come, short))
+        gained[:2] = rewards[number]
+        to_come, short = gained + factors * to_come, gained + factors * short
         if estimated and root is not None:
             to_come = short = root
             estimated = False
@@ -233,6 +271,28 @@ def value_targets(
         root = to_come if root is None else root
         values[number] = own * to_come + targets.root_share * root + targets.short_share * short
     return values
+
+
+def _undiscounted(
+    found: Sequence[NDArray[np.float64] | None],
+    rewards: NDArray[np.float64],
+    cut: bool,
+    root_share: float,
+    drawn: float,
+) -> NDArray[np.float64]:
+    """``mixed_values`` of the usual targets, for all moves at once; the numbers are the same bit for bit."""
+    searched = [number for number, root in enumerate(found) if root is not None]
+    gains = np.zeros((len(found) + 1, 3))
+    gains[:-1, :2] = rewards
+    gains[-1, 2] = drawn
+    if cut and searched:  # what came after the last search is unknown: its value stands for it
+        gains[searched[-1]] = found[searched[-1]]
+        gains[searched[-1] + 1 :] = 0
+    to_come: NDArray[np.float64] = np.cumsum(gains[::-1], axis=0)[::-1][:-1]
+    roots = to_come.copy()
+    if searched:
+        roots[searched] = [found[number] for number in searched]
+    return (1 - root_share) * to_come + root_share * roots
 
 
 def final_owners(state: State, viewer: int) -> NDArray[np.int8]:

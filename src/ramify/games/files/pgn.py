@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
-from ramify.games.files.record import RESULTS, GameFileError, GameRecord
+from ramify.games.files.record import MARKS, RESULTS, GameFileError, GameRecord, MoveNote
 from ramify.games.protocol import State
 from ramify.games.registry import make
 
 DRAWS = "Draws"  # our own header, for games with draws="automatic"
 KNOWN = {"White", "Black", "Date", "Result", "FEN", "SetUp", DRAWS}
+PAWNS_AT_45_DEGREES, LARGEST_ANGLE = 1.117, 1.562  # a value of ½ is a little more than a pawn, 1 is 127 pawns
 STANDARD = {"", "standard", "chess", "from position"}
 
 
@@ -37,28 +39,65 @@ def dumps(record: GameRecord) -> str:
     if (draws := record.start.game.params["draws"]) != "claimed":
         game.headers[DRAWS] = draws
     node = game
-    for state, turn in zip(states, record.turns, strict=False):
-        node = node.add_variation(chess.Move.from_uci(state.action_name(turn[0])))
+    for number, (state, turn) in enumerate(zip(states, record.turns, strict=False)):
+        before, node = node, node.add_variation(chess.Move.from_uci(state.action_name(turn[0])))
+        if number < len(record.notes):
+            _annotate(before, node, state, record.notes[number])
     if record.resigned is not None:
-        node.comment = f"{('White', 'Black')[record.resigned]} resigns."
+        node.comment = " ".join([node.comment, f"{('White', 'Black')[record.resigned]} resigns."]).strip()
     return f"{game}\n"
+
+
+def _annotate(before: Any, node: Any, state: State, note: MoveNote) -> None:
+    """Write a note at a move, and its better line as a variation beside it."""
+    chess = python_chess()
+    node.comment = note.comment
+    if note.mark:
+        node.nags.add(MARKS.index(note.mark))
+    position, line = state.copy(), before
+    for number, action in enumerate(note.better):
+        move = chess.Move.from_uci(position.action_name(action))
+        line = line.add_variation(move) if number == 0 else line.add_main_variation(move)
+        position.apply(action)
+
+
+def value_comment(value: float, simulations: int | None = None) -> str:
+    """A search value in [-1, 1] of White as a comment: as [%eval …] in pawns, which programs read, and as it is."""
+    pawns = PAWNS_AT_45_DEGREES * math.tan(LARGEST_ANGLE * max(-1.0, min(1.0, value)))
+    searched = "" if simulations is None else f", {simulations} simulations"
+    return f"[%eval {pawns:.2f}] value {value:+.3f}{searched}"
 
 
 class Lines:
     """A text that is read line by line, and the number of the line read last."""
 
     def __init__(self, text: str) -> None:
-        self.left: Iterator[str] = iter(text.splitlines(keepends=True))
+        self.lines = text.splitlines(keepends=True)
         self.number = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.number >= len(self.lines)
 
     def readline(self) -> str:
         self.number += 1
-        return next(self.left, "")
+        return self.lines[self.number - 1] if self.number <= len(self.lines) else ""
+
+    def skip_game(self, first: int) -> None:
+        """Go on at the headers of the game after the one that begins in this line, wherever its reading ended."""
+        number, in_moves = first, False
+        while number <= len(self.lines):
+            line = self.lines[number - 1].strip()
+            if line.startswith("[") and in_moves:
+                break
+            in_moves = in_moves or bool(line and not line.startswith(("[", "%")))
+            number += 1
+        self.number = max(number - 1, first)
 
 
-def read_main_line(text: str) -> tuple[dict[str, str], list[tuple[str, int]]]:
-    """Headers, and the moves of the main line, each with its line in the file."""
-    chess, lines = python_chess(), Lines(text)
+def read_main_line(lines: Lines) -> tuple[dict[str, str], list[tuple[str, int]]]:
+    """Headers of the next game, and the moves of its main line, each with its line in the file."""
+    chess = python_chess()
     headers: dict[str, str] = {}
     moves: list[tuple[str, int]] = []
 
@@ -88,9 +127,27 @@ def read_main_line(text: str) -> tuple[dict[str, str], list[tuple[str, int]]]:
 
 def loads(text: str) -> GameRecord:
     """The first game in a file of this text, without its variations."""
-    headers, moves = read_main_line(text)
+    headers, moves = read_main_line(Lines(text))
     if not headers and not moves:
         raise GameFileError("there is no game in this file", 1)
+    return _game(headers, moves)
+
+
+def loads_all(text: str) -> Iterator[GameRecord | GameFileError]:
+    """Every game in a file of this text; for one that cannot be read, the error that says why."""
+    lines = Lines(text)
+    while not lines.at_end:
+        first = lines.number + 1
+        try:
+            headers, moves = read_main_line(lines)
+            if headers or moves:
+                yield _game(headers, moves)
+        except GameFileError as error:
+            yield error
+            lines.skip_game(first)
+
+
+def _game(headers: dict[str, str], moves: list[tuple[str, int]]) -> GameRecord:
     if headers.get("Variant", "").lower() not in STANDARD:
         raise GameFileError(f"the variant {headers['Variant']!r} is not supported, only standard chess")
     # Games played elsewhere may go on where a draw could have been claimed.

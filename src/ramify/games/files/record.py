@@ -21,6 +21,18 @@ class GameFileError(ValueError):
 
 
 @dataclass(frozen=True)
+class MoveNote:
+    """What is noted at a move: a comment, a mark such as ?!, and the line that would have been better."""
+
+    comment: str = ""
+    mark: str = ""  # one of MARKS
+    better: tuple[int, ...] = ()  # actions from the position before the move on
+
+
+MARKS = ("", "!", "?", "!!", "??", "!?", "?!")  # by their numbers in PGN
+
+
+@dataclass(frozen=True)
 class GameRecord:
     """One game, whatever kind of file it comes from or goes to."""
 
@@ -33,6 +45,7 @@ class GameRecord:
     headers: Mapping[str, str] = field(default_factory=dict)  # everything else a file says, in its own words
     person: int | None = None  # the player that a person at the terminal was
     note: str = ""  # what a reader should know about how the file was understood
+    notes: tuple[MoveNote, ...] = ()  # at the turns, as far as there are any
 
     def states(self) -> list[State]:
         """Every position of the game, the start first."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ramify.games.files.record import GameFileError, GameRecord, Result
+from ramify.games.files.record import GameFileError, GameRecord, MoveNote, Result
 from ramify.games.protocol import State
 from ramify.games.registry import make
 
@@ -44,13 +44,24 @@ def dumps(record: GameRecord) -> str:
         facts["RU"] = "swap"
     root += "".join(f"{name}[{_escaped(text)}]" for name, text in {**record.headers, **facts}.items() if text)
     moves = []
-    for state, (action,) in zip(states, record.turns, strict=False):
+    for number, (state, (action,)) in enumerate(zip(states, record.turns, strict=False)):
         name = state.action_name(action)
-        moves.append(f";{'BW'[state.acting[0]]}[{'swap-pieces' if name == 'swap' else name}]")
+        note = _note(state, record.notes[number]) if number < len(record.notes) else ""
+        moves.append(f";{'BW'[state.acting[0]]}[{'swap-pieces' if name == 'swap' else name}]{note}")
     if record.resigned is not None:
         moves.append(f";{'BW'[record.resigned]}[resign]")
     lines = ["".join(moves[i : i + PER_LINE]) for i in range(0, len(moves), PER_LINE)]
     return "\n".join([root + _setup(record.start), *lines]) + ")\n"
+
+
+def _note(state: State, note: MoveNote) -> str:
+    """A note as a comment; its better line is written out."""
+    position, line = state.copy(), []
+    for action in note.better:
+        line.append(position.action_name(action))
+        position.apply(action)
+    text = " ".join(filter(None, [note.mark, note.comment, "better: " + " ".join(line) if line else ""]))
+    return f"C[{_escaped(text)}]" if text else ""
 
 
 def _setup(start: State) -> str:

@@ -1,0 +1,207 @@
+"""``ramify review``: find the mistakes of a played game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ramify.cli import options
+from ramify.cli.common import fail, print_json, table_console, watched
+
+if TYPE_CHECKING:
+    from ramify.arena.review import ReviewedMove
+    from ramify.engine import Searcher
+    from ramify.games import Game, State
+    from ramify.games.files import GameRecord
+
+SIMULATIONS = 800
+SHOWN = 6  # moves of a line in the table
+
+
+def review(
+    file: Annotated[Path, typer.Argument(help="The game: a .pgn, .sgf or .json file.")],
+    simulations: Annotated[int, typer.Option(min=2, help="Number of simulations per position.")] = SIMULATIONS,
+    set_: options.SearchSettings = None,
+    network: options.Network = None,
+    evaluator: options.Evaluator = None,
+    player: Annotated[int | None, typer.Option(min=0, max=1, help="Review only the moves of this player.")] = None,
+    seed: options.Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the game with marks and better lines: .pgn or .sgf.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Show all moves, not only the weak ones.")] = False,
+    json: options.AsJson = False,
+) -> None:
+    """Find the mistakes of a game, with the better line.
+
+    Every position is searched. A move that loses at least 0.1 of the value (in
+    -1 to 1) against the best one is an inaccuracy, 0.2 a mistake, 0.3 a blunder.
+    Without --network the shipped network for the game is used, if there is one.
+    --out writes values as comments, marks, and better lines as variations.
+
+    \b
+    ramify review game.pgn --network runs/chess-taught
+    ramify review game.pgn --player 0 --simulations 3000 --out reviewed.pgn
+    ramify review game.sgf --network hex-7
+    """
+    from ramify.arena.review import review as judge
+    from ramify.games.files import read_game
+
+    try:
+        record = read_game(file)
+        check_target(record, out)
+        searcher = make_searcher(record.start.game, network, evaluator, simulations, set_, seed)
+        with ExitStack() as stack:
+            moves = judge(record, searcher, (0, 1) if player is None else (player,), progress_of(stack, json))
+        if out is not None:
+            write_reviewed(out, record, moves)
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        fail(error)
+    if json:
+        print_json(describe(record, moves))
+    else:
+        print_review(record, moves, everything=everything)
+
+
+def check_target(record: GameRecord, out: Path | None) -> None:
+    """Raise a ValueError if the reviewed game cannot be written to this file."""
+    from ramify.games.files import extensions
+
+    possible = [name for name in extensions(record.start.game) if name != ".json"]
+    if out is not None and out.suffix.lower() not in possible:
+        raise ValueError(
+            f"a reviewed game of {record.start.game.name} is written as {' or '.join(possible) or 'JSON: use --json'}"
+        )
+
+
+def make_searcher(
+    game: Game, network: str | None, evaluator: str | None, simulations: int, set_: list[str] | None, seed: int
+) -> Searcher:
+    from ramify.engine import SearchConfig, Searcher
+
+    _, settings = options.read_options(game.name, None, set_)
+    if network is None and evaluator is None:
+        network = shipped_network(game)
+    chosen = options.choose_evaluator(game, network, evaluator)
+    return Searcher(game, chosen, SearchConfig(**{"simulations": simulations, **settings}), seed=seed)
+
+
+def shipped_network(game: Game) -> str | None:
+    """The name of the shipped network for a game, if there is one and it can be run."""
+    try:
+        from ramify.networks.pretrained import for_game
+    except ImportError:
+        return None
+    found = for_game(game)
+    return None if found is None else found.name
+
+
+def progress_of(stack: ExitStack, quiet: bool) -> Any:
+    """A progress bar over the moves, on a terminal."""
+    if not watched(quiet):
+        return None
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+    task = bar.add_task("reviewing", total=None)
+    return lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def write_reviewed(out: Path, record: GameRecord, moves: Sequence[ReviewedMove]) -> None:
+    from ramify.arena.review import annotated
+    from ramify.games.files import write_game
+    from ramify.selfplay.game_files import value_note
+
+    game = record.start.game
+    write_game(out, annotated(record, moves, lambda value, simulations: value_note(game, value, simulations)))
+
+
+def names(state: State, actions: Sequence[int]) -> list[str]:
+    """Moves from a position on: in chess as SAN where python-chess is installed."""
+    position, found = state.copy(), []
+    for action in actions:
+        found.append(name(position, action))
+        position.apply(action)
+    return found
+
+
+def name(state: State, action: int) -> str:
+    if state.game.name == "chess":
+        try:
+            import chess
+        except ImportError:
+            return state.action_name(action)
+        return str(state.board.san(chess.Move.from_uci(state.action_name(action))))  # type: ignore[attr-defined]
+    return state.action_name(action)
+
+
+def describe(record: GameRecord, moves: Sequence[ReviewedMove]) -> dict[str, Any]:
+    """The review as plain data."""
+    from ramify.arena.review import accuracy
+
+    states = record.states()
+    return {
+        "game": record.start.game.name,
+        "players": list(record.players),
+        "result": record.result,
+        "mean_loss": [accuracy(moves, player) for player in (0, 1)],
+        "moves": [
+            {
+                "turn": move.number,
+                "player": move.player,
+                "move": name(states[move.number], move.action),
+                "value": move.value,
+                "best": name(states[move.number], move.best),
+                "best_value": move.best_value,
+                "loss": move.loss,
+                "judgement": move.judgement,
+                "better": names(states[move.number], move.better),
+            }
+            for move in moves
+        ],
+    }
+
+
+def print_review(record: GameRecord, moves: Sequence[ReviewedMove], *, everything: bool) -> None:
+    """Print a table of the weak moves, or all, and a summary for each player."""
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    console, data = table_console(), describe(record, moves)
+    shown = [row for row in data["moves"] if everything or row["judgement"]]
+    table = Table(
+        Column("turn", justify="right"),
+        "player",
+        "move",
+        Column("value", justify="right"),
+        Column("best", justify="right"),
+        "",
+        Column("better line", no_wrap=True, overflow="ellipsis"),
+        box=None,
+        pad_edge=False,
+    )
+    for row in shown:
+        line = Text(" ".join(row["better"][:SHOWN]))
+        values = f"{row['value']:+.2f}", f"{row['best_value']:+.2f}"
+        table.add_row(str(row["turn"] + 1), str(row["player"]), Text(row["move"]), *values, row["judgement"], line)
+    if shown:
+        console.print(table)
+    for player in (0, 1):
+        own = [move for move in moves if move.player == player]
+        if own:
+            counts = {
+                kind: sum(move.judgement == kind for move in own) for kind in ("inaccuracy", "mistake", "blunder")
+            }
+            listed = ", ".join(f"{count} {plural(kind, count)}" for kind, count in counts.items())
+            mean = sum(move.loss for move in own) / len(own)
+            who = record.players[player] or f"player {player}"
+            console.print(f"{who}: {len(own)} moves, mean loss {mean:.3f}; {listed}", highlight=False, markup=False)
+
+
+def plural(word: str, count: int) -> str:
+    return word if count == 1 else word.removesuffix("y") + "ies" if word.endswith("y") else word + "s"
