@@ -31,7 +31,7 @@ from ramify.games import (
 )
 
 if TYPE_CHECKING:
-    from ramify import arena, hex, networks, protocols, pyrat, selfplay, store, training
+    from ramify import arena, hex, muzero, networks, protocols, pyrat, selfplay, store, training
     from ramify.evaluators.network import Network
     from ramify.networks import Pretrained
 
@@ -61,6 +61,7 @@ __all__ = [
     "hex",
     "list_games",
     "make",
+    "muzero",
     "networks",
     "pretrained",
     "protocols",
@@ -73,7 +74,7 @@ __all__ = [
 ]
 
 # Loaded when first used: some bring torch or a database along.
-_LAZY_PACKAGES = ("arena", "hex", "networks", "protocols", "pyrat", "selfplay", "store", "training")
+_LAZY_PACKAGES = ("arena", "hex", "muzero", "networks", "protocols", "pyrat", "selfplay", "store", "training")
 
 
 @overload
