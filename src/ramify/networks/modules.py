@@ -11,7 +11,14 @@ from torch import Tensor, nn
 
 from ramify._core import EvaluatorError
 from ramify.networks.blocks import Block, ConvNorm, PoolBlock, activation, pool_value
-from ramify.networks.config import DestinationsConfig, MLPConfig, NetworkConfig, Registry, ResNetConfig
+from ramify.networks.config import (
+    DestinationsConfig,
+    MLPConfig,
+    MuZeroConfig,
+    NetworkConfig,
+    Registry,
+    ResNetConfig,
+)
 from ramify.networks.heads import CHEESE_CLASSES, POLICIES, ValueHeads, check_heads, per_player
 from ramify.networks.layouts import Spec
 
@@ -53,18 +60,20 @@ class GameNetwork(nn.Module, ABC):
         """Logits, values and, with ``heads``, the auxiliary heads."""
 
 
-def residual_blocks(config: ResNetConfig | DestinationsConfig) -> nn.ModuleList:
-    """The blocks of a residual tower, every ``pool_every``-th with global pooling."""
+def residual_blocks(
+    config: ResNetConfig | DestinationsConfig | MuZeroConfig, count: int | None = None, by_row: bool = False
+) -> nn.ModuleList:
+    """The blocks of a residual tower, every ``pool_every``-th with global pooling; ``by_row`` as in ConvNorm."""
 
     def block(number: int) -> nn.Module:
         if config.pool_every and number % config.pool_every == 0:
             pooled = config.pool_channels or max(1, config.channels // 4)
             if pooled >= config.channels:
                 raise ValueError(f"pool_channels={pooled} must be less than channels={config.channels}")
-            return PoolBlock(config.channels, pooled, config.activation)
-        return Block(config.channels, config.activation)
+            return PoolBlock(config.channels, pooled, config.activation, by_row)
+        return Block(config.channels, config.activation, by_row)
 
-    return nn.ModuleList(block(number) for number in range(1, config.blocks + 1))
+    return nn.ModuleList(block(number) for number in range(1, (config.blocks if count is None else count) + 1))
 
 
 class ResNet(GameNetwork):
