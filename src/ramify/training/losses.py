@@ -62,11 +62,16 @@ def losses(
 
 
 def wdl_loss(logits: Tensor, values: Tensor) -> Tensor:
+    """The mean of ``wdl_loss_rows``."""
+    return wdl_loss_rows(logits, values).mean()
+
+
+def wdl_loss_rows(logits: Tensor, values: Tensor) -> Tensor:
     """Cross-entropy of win, draw and loss; a fractional value is a mixture of win (or loss) and draw."""
     values = values.clamp(-1, 1)
     chances = torch.stack([values.clamp(min=0), 1 - values.abs(), (-values).clamp(min=0)], dim=-1)
     log_chances = logits.float().view(*values.shape, 3).log_softmax(dim=-1)
-    return -(chances * log_chances).sum(dim=-1).mean()
+    return -(chances * log_chances).sum(dim=-1)
 
 
 @torch.no_grad()
