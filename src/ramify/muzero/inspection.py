@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.engine import LatentOutput, SearchConfig, Searcher
-from ramify.engine.latents import is_tensor, loaded_torch
+from ramify.engine.latents import as_array, is_tensor, loaded_torch
 from ramify.engine.seen import SeenPosition
 from ramify.games import Game, State
 from ramify.muzero.model import as_numbers
@@ -98,12 +98,11 @@ def _depth(
     discount: float,
 ) -> Depth:
     seen = initial(model, states)
+    logits = as_numbers(said.logits).reshape(len(states), -1, model.num_actions)  # of both players, or of who acts
     masses = [
-        softmax(as_numbers(said.logits).reshape(len(states), -1, model.num_actions)[row, place])[
-            state.legal_actions(player)
-        ].sum()
+        softmax(logits[row, player if logits.shape[1] == 2 else 0])[state.legal_actions(player)].sum()
         for row, state in enumerate(states)
-        for place, player in enumerate(state.acting)
+        for player in state.acting
     ]
     agreement = None
     if evaluator is not None:
@@ -169,7 +168,7 @@ def rows(found: LatentOutput, numbers: Sequence[int]) -> LatentOutput:
 def _on_host(found: LatentOutput) -> LatentOutput:
     """A model's answer with everything but the latent states as numpy arrays; copies, as models reuse their memory."""
     paid = None if found.rewards is None else as_numbers(found.rewards).copy()
-    latents: Any = found.latents
+    latents = as_array(found.latents, len(found.values))
     kept = latents.clone() if is_tensor(latents) else latents
     return LatentOutput(kept, as_numbers(found.logits).copy(), as_numbers(found.values).copy(), paid)
 
