@@ -109,3 +109,23 @@ def test_players_need_a_learned_network(tmp_path: Path) -> None:
         read_player(f"muzero:network={other}").open(game)
     with pytest.raises(ValueError, match="network is required"):
         read_player("muzero")
+
+
+def test_a_run_is_rated_by_searches_of_its_model(tmp_path: Path) -> None:
+    from ramify.arena.runs import checkpoint_player
+    from ramify.training import load_config
+
+    game = rf.make("tictactoe")
+    network = saved(tmp_path, game, VECTORS)
+    player = checkpoint_player(load_config("muzero-tictactoe", {"search.normalize": "none"}), game, network, 20)
+    assert player.kind == "muzero"
+    content = player.content()
+    assert (content["normalize"], content["simulations"], content["noise_fraction"]) == ("none", 20, 0.0)
+    other = saved(tmp_path, game, {"kind": "mlp", "layers": 1, "width": 8})
+    assert checkpoint_player(load_config("tictactoe"), game, other, 20).kind == "search"
+
+
+def test_one_player_plays_no_matches() -> None:
+    pytest.importorskip("gymnasium")
+    with pytest.raises(ValueError, match="a game of one player"):
+        match(rf.make("gym:CartPole-v1"), "random", "random", games=2, results=Memory())

@@ -10,17 +10,15 @@ if TYPE_CHECKING:
     from ramify.muzero.inspection import Depth
 
 GAMES = 32  # played by the model with itself
-LEARNED = "muzero"  # what the kinds of learned networks begin with
 
 
 def learned_network(name: Path) -> Path | None:
     """The file of a learned network that ``name`` stands for, as --network takes it; None if it is none."""
-    from ramify.arena.network_files import network_facts, network_file
+    from ramify.arena.network_files import is_learned, network_file
 
     with suppress(ValueError, OSError):
         path = network_file(str(name))
-        if path.suffix == ".safetensors" and str(network_facts(path)["network"]["kind"]).startswith(LEARNED):
-            return path
+        return path if is_learned(path) else None
     return None
 
 
