@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ramify.arena.network_files import load_module, network_file
 from ramify.arena.player import Turn, register_player
 from ramify.arena.search_player import SearchPlayer, SearchPlayerConfig
+from ramify.engine.batch import LatentModel
 from ramify.engine.result import SearchResult
 from ramify.engine.searcher import Searcher
 from ramify.games import Game
@@ -39,9 +40,9 @@ class MuZeroPlayerConfig(SearchPlayerConfig):
         return self
 
     def open(self, game: Game) -> MuZeroPlayer:
-        return MuZeroPlayer(game, self.open_evaluator(game), self)
+        return MuZeroPlayer(game, self.open_model(game), self)
 
-    def open_evaluator(self, game: Game) -> Any:
+    def open_model(self, game: Game) -> LatentModel:
         """The latent model of the search."""
         assert self.network is not None
         path = network_file(self.network)
@@ -59,8 +60,8 @@ class MuZeroPlayerConfig(SearchPlayerConfig):
 class MuZeroPlayer(SearchPlayer):
     """Searches its turns: with ``exact`` one by one, so that their rounding does not depend on other games."""
 
-    def __init__(self, game: Game, evaluator: Any, config: MuZeroPlayerConfig) -> None:
-        super().__init__(game, evaluator, config.replace(cache=0))  # latent states have no keys
+    def __init__(self, game: Game, model: LatentModel, config: MuZeroPlayerConfig) -> None:
+        super().__init__(game, model, config.replace(cache=0))  # latent states have no keys
         self._alone = self._alone or config.exact
 
     def _search(self, turns: Sequence[Turn]) -> list[SearchResult]:
