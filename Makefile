@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,openspiel,torch,onnx,selfplay,train,arena
+EXTRAS ?= dev,chess,gym,openspiel,torch,onnx,selfplay,train,arena
 JOBS   ?= 3
 ARGS   ?=
 

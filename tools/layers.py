@@ -44,6 +44,7 @@ HOMES = {
         "ramify.evaluators.backends",
         "ramify.evaluators.cpu",
         "ramify.evaluators.cuda",
+        "ramify.evaluators.latent",
         "ramify.evaluators.torch_threads",
         "ramify.training",
     ),
@@ -51,7 +52,7 @@ HOMES = {
     "alembic": ("ramify.store",),
 }
 # Optional or slow to load: imported where they are used, never when a module loads.
-LAZY = frozenset({"chess", "keras", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})
+LAZY = frozenset({"chess", "gymnasium", "keras", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from ramify.games import (
 )
 
 if TYPE_CHECKING:
-    from ramify import arena, chess, hex, networks, protocols, pyrat, selfplay, store, training
+    from ramify import arena, chess, hex, muzero, networks, protocols, pyrat, selfplay, store, training
     from ramify.evaluators.network import Network
     from ramify.networks import Pretrained
 
@@ -62,6 +62,7 @@ __all__ = [
     "hex",
     "list_games",
     "make",
+    "muzero",
     "networks",
     "pretrained",
     "protocols",
@@ -74,7 +75,7 @@ __all__ = [
 ]
 
 # Loaded when first used: some bring torch or a database along.
-_LAZY_PACKAGES = ("arena", "chess", "hex", "networks", "protocols", "pyrat", "selfplay", "store", "training")
+_LAZY_PACKAGES = ("arena", "chess", "hex", "muzero", "networks", "protocols", "pyrat", "selfplay", "store", "training")
 
 
 @overload

@@ -13,7 +13,8 @@ from tests.training.helpers import tiny
 @pytest.mark.parametrize("name", presets())
 def test_presets_are_whole(name):
     config = load_config(name)
-    assert config.game.replace("_", "-") == name or name.startswith(f"{config.game}-")
+    game, own = config.game.replace("_", "-"), name.removeprefix("muzero-")
+    assert game == own or own.startswith(f"{game}-") or own in game.lower()
     assert TrainConfig(**config.model_dump()) == config
 
 

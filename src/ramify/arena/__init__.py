@@ -8,6 +8,7 @@ from ramify.arena.exploitability import Exploitability, exploitability
 from ramify.arena.gating import Gate, gate
 from ramify.arena.match_result import MatchResult
 from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Progress, fixtures, match, play
+from ramify.arena.muzero_player import MuZeroPlayerConfig
 from ramify.arena.openings import Opening, Openings
 from ramify.arena.played import Fixture, Limits, Played
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn, player_config, player_kinds, register_player
@@ -35,6 +36,7 @@ __all__ = [
     "MatchConfig",
     "MatchResult",
     "Memory",
+    "MuZeroPlayerConfig",
     "NetworkPlayerConfig",
     "Opening",
     "Openings",

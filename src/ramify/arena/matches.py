@@ -90,6 +90,8 @@ def fixtures(
     Pairings (a, b) and (b, a) have the same games. The order is such that all pairings advance evenly.
     """
     check_pairs(games)
+    if getattr(game, "num_players", 2) == 1:
+        raise ValueError(f"{game.name} is a game of one player: there are no matches in it")
     params, limits = plain_params(game), config.limits
     openings = config.openings.take(game, games // 2, config.seed)
     pairs = [(first.identity, second.identity) for first, second in pairings]

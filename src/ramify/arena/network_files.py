@@ -22,6 +22,7 @@ ENDINGS = (".safetensors", ".onnx")
 # File names used by training, repeated here because importing them would import torch.
 CHECKPOINTS, NETWORK, RATINGS = "checkpoints", "network.safetensors", "ratings.json"
 RUNS = "runs"  # where `ramify train` puts runs
+LEARNED = "muzero"  # what the kinds of learned networks begin with
 
 
 def network_file(name: str) -> Path:
@@ -113,6 +114,14 @@ def network_facts(path: Path) -> dict[str, Any]:
     if not {"game", "network_id"} <= facts.keys():
         raise ValueError(f"{path} is not a network written by ramify.networks.save, or it is damaged")
     return facts
+
+
+def is_learned(path: Path) -> bool:
+    """Whether a file has a learned model (MuZero), by its description."""
+    if path.suffix == ".onnx":
+        return False
+    network = network_facts(path).get("network")
+    return isinstance(network, dict) and str(network.get("kind")).startswith(LEARNED)
 
 
 def network_parameters(path: Path) -> int:

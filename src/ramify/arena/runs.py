@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ramify.arena.matches import MatchConfig, ParallelSettings, Watch, check_pairs
+from ramify.arena.network_files import is_learned
 from ramify.arena.openings import Openings
 from ramify.arena.played import Played, plain_params
 from ramify.arena.player import PlayerConfig, player_config
@@ -120,6 +121,9 @@ def checkpoint_player(config: TrainConfig, game: Game, network: Path, simulation
     if game.simultaneous:  # optimal strategies are mixed
         acting = "average" if search.selection in ("regret", "exp3") else "nash"
     settings = {**search.model_dump(exclude_defaults=True), "simulations": search.simulations, "acting": acting}
+    if is_learned(network):  # other defaults of the search: say what the run has
+        settings |= {name: getattr(search, name) for name in ("c_puct", "c_base", "normalize")}
+        return player_config("muzero", network=str(network), exact=False, **settings)
     return player_config("search", network=str(network), exact=False, **settings)
 
 

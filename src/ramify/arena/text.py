@@ -86,9 +86,10 @@ def _parse_label(label: str) -> tuple[str, dict[str, str]]:
 
 def _short_text(kind: str, own: dict[str, str], players: Sequence[tuple[str, dict[str, str]]], parts: int) -> str:
     """A short text of a player; ``players`` are all that are to be told apart, ``parts`` those of a path to keep."""
-    if kind == "search":
+    if kind in ("search", "muzero"):
         defaults = player_kinds()[kind].model_fields
         knows = short_path(own["network"], parts) if "network" in own else own.get("evaluator", DEFAULT_EVALUATOR)
+        knows = f"{knows} muzero" if kind == "muzero" else knows
         head, shown = f"{knows} @{own.get('simulations', defaults['simulations'].default)}", SEARCH_SHOWN
     elif kind == "network" and "network" in own:
         head, shown = f"{short_path(own['network'], parts)} policy", SEARCH_SHOWN

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Optional packages: (package as it is installed, extra that brings it, what it is for).
 EXTRAS = (
     ("chess", "chess", "state.board in chess, and tests"),
+    ("gymnasium", "gym", "the games gym:NAME"),
     ("open_spiel", "openspiel", "the games openspiel:NAME"),
     ("torch", "torch", "networks and training"),
     ("safetensors", "torch", "network files"),

@@ -1,4 +1,4 @@
-"""``ramify inspect``: what the searches of recorded games look like."""
+"""``ramify inspect``: what the searches of recorded games look like, and how far a learned model can be trusted."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from ramify.cli import html, options
 from ramify.cli.common import fail, print_json, sparkline, table_console
+from ramify.cli.inspect_model import GAMES, inspect_network, learned_network, shown_depths
 
 if TYPE_CHECKING:
     from ramify.games import Game
@@ -33,13 +34,18 @@ class Section:
 
 
 def inspect(
-    folder: Annotated[Path, typer.Argument(help="A folder of self-play games, or the folder of a training run.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(help="A folder of self-play games, the folder of a training run, or a learned network."),
+    ],
     network: options.Network = None,
     games: Annotated[int, typer.Option(min=1, help="Maximum number of games, taken evenly from all.")] = 500,
+    simulations: Annotated[int, typer.Option(min=1, help="Simulations of searches in a learned model.")] = 50,
+    discount: Annotated[float, typer.Option(min=0.01, max=1, help="Discount factor of these searches.")] = 1.0,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as an HTML page.")] = None,
     json: options.AsJson = False,
 ) -> None:
-    """Inspect the searches of recorded games with simultaneous moves.
+    """Inspect the searches of recorded games with simultaneous moves, or a learned model.
 
     Shows how much of the payoff matrices is filled, how peaked the visits are,
     how many equilibria the matrices have at each stage of the game, how
@@ -47,18 +53,33 @@ def inspect(
     how directly the players collect cheese. With --network, also the error of
     the network's payoffs by the number of visits of the search.
 
+    Of a learned network (MuZero) it shows what becomes of its predictions with
+    every action inside the model: errors of rewards and values, the policy's
+    mass on legal actions, and how often a search in the model has the same best
+    action as a search by the rules. The model plays the games for that itself.
+
     \b
     ramify selfplay pyrat games -p width=5 -p height=5 -p cheese=5 --games 200
     ramify inspect games
+    ramify inspect runs/muzero-tictactoe
     """
     from ramify.games import make
 
     try:
-        header, records = read_games(folder, games)
-        game = make(header["game"], **header["params"])
-        sections = make_sections(game, header, records, network)
+        if (learned := learned_network(folder)) is not None:
+            played = min(games, GAMES)
+            game, section = model_section(learned, played, simulations, discount)
+            sections, count, title = [section], played, f"Learned model of {game.name}"
+        else:
+            header, records = read_games(folder, games)
+            game = make(header["game"], **header["params"])
+            sections, count, title = (
+                make_sections(game, header, records, network),
+                len(records),
+                f"Searches of {game.name}",
+            )
         if out is not None:
-            write_page(out, game, folder, len(records), sections)
+            write_page(out, title, f"{count:,} games of {folder}", sections)
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
     if json:
@@ -257,7 +278,20 @@ def print_section(section: Section) -> None:
             console.print(f"{name}  {sparkline(values)}  {values[0]:.3f} to {values[-1]:.3f}")
 
 
-def write_page(out: Path, game: Game, folder: Path, games: int, sections: Sequence[Section]) -> None:
+def model_section(network: Path, games: int, simulations: int, discount: float) -> tuple[Game, Section]:
+    """The game of a learned network, and how far the network can be trusted."""
+    game, found = inspect_network(network, games, simulations, discount)
+    text = (
+        f"{games} games that {network} has played with itself. From their positions the model is followed along the "
+        "actions really taken; errors are mean distances, of rewards to the real ones, of values to what the model "
+        "says when it sees the real position. Same best action: of a search that starts inside the model, and of one "
+        f"by the rules with the same network, {simulations} simulations each."
+    )
+    head, rows, curves = shown_depths(found)
+    return game, Section("Learned model", text, head, rows, curves)
+
+
+def write_page(out: Path, title: str, about: str, sections: Sequence[Section]) -> None:
     """Write the sections as one HTML page."""
     from ramify.base.files import write_atomically
 
@@ -270,5 +304,4 @@ def write_page(out: Path, game: Game, folder: Path, games: int, sections: Sequen
         ]
         body = html.paragraph(section.text) + html.table(section.head, section.rows)
         parts.append((section.title, body + (html.row(charts) if charts else "")))
-    title = f"Searches of {game.name}"
-    write_atomically(out, html.page(title, f"{games:,} games of {folder}", parts).encode())
+    write_atomically(out, html.page(title, about, parts).encode())

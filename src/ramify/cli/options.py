@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 Words = list[str] | None
 
-GameName = Annotated[str, typer.Argument(help="The game: a name from 'ramify games', or openspiel:NAME.")]
+GameName = Annotated[str, typer.Argument(help="The game: a name from 'ramify games', openspiel:NAME or gym:NAME.")]
 OptionalGameName = Annotated[
-    str | None, typer.Argument(help="The game: a name from 'ramify games', or openspiel:NAME.", show_default="hex")
+    str | None,
+    typer.Argument(help="The game: a name from 'ramify games', openspiel:NAME or gym:NAME.", show_default="hex"),
 ]
 Params = Annotated[
     Words, typer.Option("--param", "-p", metavar="KEY=VALUE", help="Set a parameter of the game. Repeatable.")

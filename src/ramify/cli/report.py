@@ -30,6 +30,10 @@ CURVES = {  # metric of an iteration: title and explanation of its chart
         "Error of the network's value relative to the outcome of the game. Lower is better, but it stays above zero in "
         "games that are hard to predict.",
     ),
+    "new_reward": (
+        "Reward loss on new positions",
+        "Error of the rewards that a learned model predicts for the actions after a position. Lower is better.",
+    ),
     "new_top1": (
         "Best action predicted",
         "How often the most likely action of the network alone is the most likely action of the search.",
@@ -39,10 +43,14 @@ CURVES = {  # metric of an iteration: title and explanation of its chart
         "Fraction of the variance of outcomes that the value explains: 1 is all of it, 0 is no better than always "
         "predicting the average.",
     ),
+    "new_legal_mass_last": (
+        "Legal actions known to the model",
+        "How much of a learned model's policy is on legal actions after the last action of an unroll.",
+    ),
     "game_length": ("Game length", "Average number of turns in self-play games."),
 }
 JUDGED = "Losses are measured on the newest positions of each iteration, before the network has trained on them."
-PERCENT = ("new_top1",)
+PERCENT = ("new_top1", "new_legal_mass_last")
 
 
 def report(

@@ -32,8 +32,10 @@ STOPPED, TERMINATED = 130, 143  # exit codes, as shells give them: 128 and the n
 CURVES = {  # the metrics of iterations to show
     "new_policy": "policy loss on new positions",
     "new_value": "value loss on new positions",
+    "new_reward": "reward loss on new positions",
     "new_top1": "policy accuracy",
     "new_explained_variance": "explained variance of the value",
+    "new_legal_mass_last": "policy on legal actions after the unroll",
     "game_length": "game length",
 }
 
@@ -311,7 +313,8 @@ def picture(status: Status, folder: Path) -> RenderableType:
     head.add_row("iteration", f"{status.iteration} of {status.iterations}, step {status.step}: {status.phase}")
     head.add_row("time", f"{status.seconds:,.0f} s{left}")
     head.add_row("self-play", rates)
-    head.add_row("loss", "  ".join(f"{n} {figures[n]:.3f}" for n in ("policy", "value", "total") if n in figures))
+    losses = [f"{name} {figures[name]:.3f}" for name in ("policy", "value", "reward", "total") if name in figures]
+    head.add_row("loss", "  ".join(losses))
     curves = Table.grid(padding=(0, 2))
     for name, label in CURVES.items():
         values = [line[name] for line in status.history if name in line]

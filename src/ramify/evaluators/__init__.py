@@ -1,6 +1,7 @@
 """Evaluators: they give a search the priors and values of positions.
 
-``Network``, ``RunConfig``, ``network_evaluator`` and ``pretrained`` need torch and are imported on first use.
+``LatentNetwork``, ``Network``, ``RunConfig``, ``network_evaluator`` and ``pretrained`` need torch and are imported on
+first use.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ __all__ = [
     "Evaluator",
     "Function",
     "GreedyRollout",
+    "LatentNetwork",
     "Network",
     "Onnx",
     "Pending",
@@ -34,6 +36,7 @@ __all__ = [
 
 
 if TYPE_CHECKING:
+    from ramify.evaluators.latent import LatentNetwork
     from ramify.evaluators.network import Network, network_evaluator, pretrained
     from ramify.evaluators.run_config import RunConfig
 
@@ -47,8 +50,12 @@ if not TYPE_CHECKING:
             from ramify.evaluators import network
 
             return getattr(network, name)
+        if name == "LatentNetwork":
+            from ramify.evaluators.latent import LatentNetwork
+
+            return LatentNetwork
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_TORCH]
+    return [*globals(), *_TORCH, "LatentNetwork"]

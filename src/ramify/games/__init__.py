@@ -9,6 +9,7 @@ from ramify.games import chess as _chess  # noqa: F401  # adds state.board
 from ramify.games import pyrat as _pyrat  # noqa: F401  # adds presets and derived attributes
 from ramify.games.broken import BrokenGame
 from ramify.games.check import check_game
+from ramify.games.gym import load as _load_gym
 from ramify.games.native import restore_game, restore_state, state_attribute
 from ramify.games.openspiel import load as _load_openspiel
 from ramify.games.protocol import Game, State, Symmetry
@@ -19,6 +20,7 @@ from ramify.games.report import Problem, Report
 from ramify.games.stable import stable_key
 from ramify.games.symmetry import PythonSymmetry, cell_symmetry, square_symmetries
 
+register_family("gym", _load_gym)
 register_family("openspiel", _load_openspiel)
 
 __all__ = [

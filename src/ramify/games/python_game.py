@@ -59,6 +59,7 @@ class PythonGame(metaclass=_GameType):
     symmetries: Sequence[Symmetry]  # the identity first; more of them need transform()
     zero_sum: bool = False  # True where one player wins what the other loses, at every turn
     returns_range: tuple[float, float] | None = None  # least and most of a player's returns; the solver needs it
+    num_players: int = 2  # 1 where only player 0 ever acts
     chance: bool = False  # True where apply() draws lots: then nothing can be proven
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

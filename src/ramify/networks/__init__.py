@@ -16,6 +16,8 @@ from ramify.networks.config import (
     CellsAttentionConfig,
     DestinationsConfig,
     MLPConfig,
+    MuZeroConfig,
+    MuZeroMLPConfig,
     NetworkConfig,
     Registry,
     ResNetConfig,
@@ -25,6 +27,7 @@ from ramify.networks.config import (
 from ramify.networks.files import load, save
 from ramify.networks.flops import flops
 from ramify.networks.layouts import Layout, Spec, policy_layout, register_layout
+from ramify.networks.learned import LearnedModel, MuZero, MuZeroMLP
 from ramify.networks.modules import MLP, GameNetwork, ResNet
 from ramify.networks.onnx import export_onnx, onnx_bytes
 from ramify.networks.pretrained import Pretrained, shipped
@@ -41,7 +44,12 @@ __all__ = [
     "DestinationsConfig",
     "GameNetwork",
     "Layout",
+    "LearnedModel",
     "MLPConfig",
+    "MuZero",
+    "MuZeroConfig",
+    "MuZeroMLP",
+    "MuZeroMLPConfig",
     "NetworkConfig",
     "Pretrained",
     "Registry",

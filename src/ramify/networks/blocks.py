@@ -20,13 +20,17 @@ def activation(name: str) -> nn.Module:
 
 
 class ConvNorm(nn.Module):
-    """A convolution followed by batch normalisation, which is folded into it for evaluation."""
+    """A convolution followed by batch normalisation, which is folded into it for evaluation.
 
-    def __init__(self, inputs: int, outputs: int, size: int) -> None:
+    ``by_row``: each row is normalised by itself, as it has to be where a network is applied to its own output: the
+    statistics of a batch would be others after every application. This is not folded.
+    """
+
+    def __init__(self, inputs: int, outputs: int, size: int, by_row: bool = False) -> None:
         super().__init__()
         self.size = size
         self.conv = nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=False)
-        self.norm = nn.BatchNorm2d(outputs)
+        self.norm: nn.GroupNorm | nn.BatchNorm2d = nn.GroupNorm(1, outputs) if by_row else nn.BatchNorm2d(outputs)
 
     def forward(self, x: Tensor) -> Tensor:
         return cast(Tensor, self.norm(self.conv(x)))
@@ -34,6 +38,7 @@ class ConvNorm(nn.Module):
     def folded(self) -> nn.Conv2d:
         """The equivalent convolution for evaluation."""
         conv, norm = self.conv, self.norm
+        assert isinstance(norm, nn.BatchNorm2d)
         assert norm.running_mean is not None
         assert norm.running_var is not None
         result = nn.Conv2d(conv.in_channels, conv.out_channels, self.size, padding=self.size // 2)
@@ -46,11 +51,11 @@ class ConvNorm(nn.Module):
 
 @torch.no_grad()
 def folded(module: Module) -> Module:
-    """A copy for evaluation: normalisations folded into the convolutions before them."""
+    """A copy for evaluation: batch normalisations folded into the convolutions before them."""
     module = copy.deepcopy(module).eval().requires_grad_(False)
     for parent in list(module.modules()):
         for name, child in parent.named_children():
-            if isinstance(child, ConvNorm):
+            if isinstance(child, ConvNorm) and isinstance(child.norm, nn.BatchNorm2d):
                 setattr(parent, name, child.folded().eval().requires_grad_(False))
     return module
 
@@ -73,12 +78,12 @@ def pool_value(x: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """A residual block of two convolutions."""
+    """A residual block of two convolutions; ``by_row`` as in ConvNorm."""
 
-    def __init__(self, channels: int, act: str) -> None:
+    def __init__(self, channels: int, act: str, by_row: bool = False) -> None:
         super().__init__()
-        self.first = ConvNorm(channels, channels, 3)
-        self.second = ConvNorm(channels, channels, 3)
+        self.first = ConvNorm(channels, channels, 3, by_row)
+        self.second = ConvNorm(channels, channels, 3, by_row)
         self.act = activation(act)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -106,12 +111,12 @@ class SqueezeBlock(nn.Module):
 class PoolBlock(nn.Module):
     """A residual block with global pooling: some channels are pooled over the board and bias the others."""
 
-    def __init__(self, channels: int, pooled: int, act: str) -> None:
+    def __init__(self, channels: int, pooled: int, act: str, by_row: bool = False) -> None:
         super().__init__()
-        self.first = ConvNorm(channels, channels - pooled, 3)
-        self.pooled = ConvNorm(channels, pooled, 3)
+        self.first = ConvNorm(channels, channels - pooled, 3, by_row)
+        self.pooled = ConvNorm(channels, pooled, 3, by_row)
         self.tell = nn.Linear(3 * pooled, channels - pooled, bias=False)
-        self.second = ConvNorm(channels - pooled, channels, 3)
+        self.second = ConvNorm(channels - pooled, channels, 3, by_row)
         self.act = activation(act)
 
     def forward(self, x: Tensor) -> Tensor:

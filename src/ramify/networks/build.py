@@ -22,7 +22,7 @@ from ramify.networks.modules import GameNetwork, PlainNetwork
 
 FINAL_SCALE = 0.1  # of the layers whose outputs are logits and values: a fresh network has hardly an opinion
 
-FINAL = ("policy", "policy.out", "policy.others", "payoffs.out", "ownership", "cheese")
+FINAL = ("policy", "policy.out", "policy.others", "payoffs.out", "ownership", "cheese", "value.out", "reward.out")
 
 
 def default_config(game: Game) -> NetworkConfig:
@@ -75,7 +75,7 @@ def shapes(game: Game, config: NetworkConfig) -> dict[str, tuple[int, ...]] | No
 
 def settled(config: NetworkConfig, game: Game) -> tuple[NetworkConfig, Spec]:
     """Config and spec with all game-dependent settings resolved."""
-    spec = spec_of(game)
+    spec, config = spec_of(game), config.settled(game)
     if config.per_player is not None:
         if game.simultaneous and not config.per_player:
             raise ValueError(f"per_player must be True for {game.name}, in which both players act at once")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import ConfigDict, Field, field_validator
 
 from ramify.base.settings import Settings
+from ramify.games import Game
 
 if TYPE_CHECKING:
     from ramify.networks.modules import GameNetwork
@@ -61,6 +62,11 @@ class NetworkConfig(Settings):
         """The settings that are part of the checksum of a network."""
         defaults = {name: type(self).model_fields[name].default for name in self.later}
         return {name: value for name, value in self.model_dump().items() if defaults.get(name, ...) != value}
+
+    def settled(self, game: Game) -> Self:
+        """A copy with numbers in place of settings that depend on the game and that all networks do not share."""
+        del game
+        return self
 
     @field_validator("heads", mode="before")
     @classmethod
@@ -232,6 +238,85 @@ class CellsAttentionConfig(CellsConfig):
     @classmethod
     def sized(cls, depth: int, width: int) -> Self:
         return cls(layers=depth, width=width)
+
+
+class LearnedConfig(NetworkConfig):
+    """Settings common to learned models (MuZero): representation, dynamics and prediction of latent states."""
+
+    acting: Literal["auto", "alternating", "single", "both"] = Field(
+        default="auto",
+        description=(
+            "Who acts inside the model: two players in turn, a single player, or both at once; auto: as in the game."
+        ),
+    )
+    support: int = Field(
+        default=0,
+        ge=0,
+        le=1000,
+        description=(
+            "Values and rewards are distributions over the whole numbers from -support to support, on the scale "
+            "sign(x) (sqrt(|x| + 1) - 1) + 0.001 x; 0: they are single numbers."
+        ),
+    )
+    projection: int = Field(
+        default=0,
+        ge=0,
+        le=4096,
+        description="Width of the projections that the consistency loss compares; 0: the network has none.",
+    )
+
+    def settled(self, game: Game) -> Self:
+        if self.heads:
+            raise ValueError(f"a network of kind {self.kind!r} has no auxiliary heads, not {', '.join(self.heads)}")
+        if self.per_player is False and game.simultaneous:
+            raise ValueError(f"per_player must be True for {game.name}, in which both players act at once")
+        if self.per_player and not game.simultaneous:
+            raise ValueError(f"a learned model predicts for both players only where both act, not in {game.name}")
+        single = getattr(game, "num_players", 2) == 1
+        found: Literal["alternating", "single", "both"]
+        found = "both" if game.simultaneous else "single" if single else "alternating"
+        if self.acting not in ("auto", found):
+            raise ValueError(f"acting must be {found!r} for {game.name}, not {self.acting!r}")
+        return self.replace(acting=found)
+
+
+class MuZeroConfig(LearnedConfig):
+    """A learned model for boards: residual towers encode the observation and what an action makes of the board."""
+
+    kind: Literal["muzero"] = "muzero"
+    blocks: int = Field(default=4, ge=0, le=256, description="Number of residual blocks of the representation.")
+    dynamics_blocks: int | None = Field(
+        default=None, ge=0, le=256, description="Number of residual blocks of the dynamics; None: the same as blocks."
+    )
+    channels: int = Field(default=64, ge=4, le=4096, description="Number of channels of towers and latent states.")
+    pool_every: int = Field(default=3, ge=0, description="Every n-th block has global pooling; 0: none.")
+    pool_channels: int | None = Field(
+        default=None, ge=1, description="Channels pooled in a block with global pooling; None: a quarter of channels."
+    )
+    policy_channels: int | None = Field(
+        default=None, ge=1, description="Channels of the policy head; None: the same as channels."
+    )
+    value_channels: int = Field(default=32, ge=1, le=4096, description="Channels of the value and reward heads.")
+    action_channels: int = Field(
+        default=16, ge=1, le=4096, description="Channels that encode an action, unless it is a cell or a column."
+    )
+
+    @classmethod
+    def sized(cls, depth: int, width: int) -> Self:
+        return cls(blocks=depth, channels=width)
+
+
+class MuZeroMLPConfig(LearnedConfig):
+    """A learned model of multi-layer perceptrons over the flattened observation, for any game."""
+
+    kind: Literal["muzero-mlp"] = "muzero-mlp"
+    layers: int = Field(default=1, ge=1, le=64, description="Number of hidden layers of each part.")
+    width: int = Field(default=128, ge=1, le=65536, description="Number of units per hidden layer.")
+    latent: int = Field(default=64, ge=1, le=65536, description="Numbers of a latent state.")
+
+    @classmethod
+    def sized(cls, depth: int, width: int) -> Self:
+        return cls(layers=depth, width=width, latent=width)
 
 
 class Registry:

@@ -16,6 +16,7 @@ from ramify.networks.config import (
     AttentionConfig,
     DestinationsConfig,
     MLPConfig,
+    MuZeroConfig,
     NetworkConfig,
     Registry,
     ResNetConfig,
@@ -61,20 +62,22 @@ class GameNetwork(nn.Module, ABC):
         """Logits, values and, with ``heads``, the auxiliary heads."""
 
 
-def residual_blocks(config: ResNetConfig | DestinationsConfig) -> nn.ModuleList:
-    """The blocks of a residual tower, every ``pool_every``-th with global pooling."""
+def residual_blocks(
+    config: ResNetConfig | DestinationsConfig | MuZeroConfig, count: int | None = None, by_row: bool = False
+) -> nn.ModuleList:
+    """The blocks of a residual tower, every ``pool_every``-th with global pooling; ``by_row`` as in ConvNorm."""
 
     def block(number: int) -> nn.Module:
         if config.pool_every and number % config.pool_every == 0:
             pooled = config.pool_channels or max(1, config.channels // 4)
             if pooled >= config.channels:
                 raise ValueError(f"pool_channels={pooled} must be less than channels={config.channels}")
-            return PoolBlock(config.channels, pooled, config.activation)
+            return PoolBlock(config.channels, pooled, config.activation, by_row)
         if isinstance(config, ResNetConfig) and config.squeeze_channels:
             return SqueezeBlock(config.channels, config.squeeze_channels, config.activation)
-        return Block(config.channels, config.activation)
+        return Block(config.channels, config.activation, by_row)
 
-    return nn.ModuleList(block(number) for number in range(1, config.blocks + 1))
+    return nn.ModuleList(block(number) for number in range(1, (config.blocks if count is None else count) + 1))
 
 
 def value_inputs(config: ResNetConfig | AttentionConfig, spec: Spec) -> int:

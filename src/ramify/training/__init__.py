@@ -16,6 +16,7 @@ from ramify.training.config import (
     StageConfig,
     TargetConfig,
     TrainConfig,
+    UnrollConfig,
     WindowConfig,
 )
 from ramify.training.learner import Learner
@@ -25,6 +26,9 @@ from ramify.training.pyrat_losses import win_probabilities
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.run import Status, train
 from ramify.training.samples import Samples, make_samples
+from ramify.training.trajectories import Trajectories, make_trajectories
+from ramify.training.unroll import UnrollBatch, UnrollReplay
+from ramify.training.unroll_learner import UnrollLearner
 
 __all__ = [
     "DamagedCheckpoint",
@@ -42,12 +46,18 @@ __all__ = [
     "TargetConfig",
     "TrainConfig",
     "TrainingBatch",
+    "Trajectories",
+    "UnrollBatch",
+    "UnrollConfig",
+    "UnrollLearner",
+    "UnrollReplay",
     "WindowConfig",
     "as_yaml",
     "checkpoints",
     "latest",
     "load_config",
     "make_samples",
+    "make_trajectories",
     "network_file",
     "presets",
     "read_checkpoint",

@@ -47,6 +47,7 @@ def train_alternating(training: Training) -> None:
         new = training.replay.total - before
         if training.steps_in_iteration == 0:
             training.judge(new)
+            training.reanalyse(new)
         train_iteration(training, new)
         window = in_window([*window, (first, new)], training.config.window.positions(training.replay.total))
         window = [part for part in window if part[0] >= training.replay.oldest(first)]
@@ -91,8 +92,7 @@ def refill(training: Training, games: Games) -> list[tuple[int, int]]:
         for start in range(0, training.iteration * size, size)
     }
     counts = [
-        (start, sum(move.found is not None for game in played for move in game.record.moves))
-        for start, played in iterations.items()
+        (start, sum(training.positions_in(game.record) for game in played)) for start, played in iterations.items()
     ]
     there = sum(count for _, count in counts)
     total = max(there, training.consumed.positions)  # some may have been deleted since

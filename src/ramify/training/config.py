@@ -183,12 +183,63 @@ class LossConfig(Settings):
             "outcomes in the support, and squared gains of other outcomes. Use it with targets.policy nash or average."
         ),
     )
+    reward: float = Field(
+        1.0,
+        ge=0,
+        description="Weight of the reward loss of learned models: squared error, or cross-entropy with a support.",
+    )
+    consistency: float = Field(
+        1.0,
+        ge=0,
+        description=(
+            "Weight of the consistency loss of learned models with a projection: one minus the cosine between latent "
+            "states of the dynamics and those of the positions that were reached."
+        ),
+    )
     constant_sum: float = Field(
         0.0,
         ge=0,
         description=(
             "Weight of the constant-sum loss of the payoffs head: squared error of both payoffs together against the "
             "rewards of both players in the rest of the game."
+        ),
+    )
+
+
+class UnrollConfig(Settings):
+    """Training of learned models (MuZero): the model is unrolled along the actions that were really taken."""
+
+    what = "unroll"
+
+    steps: int = Field(5, ge=1, le=64, description="Number of actions along which the model is unrolled.")
+    n_step: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description=(
+            "Value targets are the rewards of so many actions and the search's value of the position after them; "
+            "None: the returns of the whole game, mixed with root values by targets.root_share and short_share."
+        ),
+    )
+    gradient: float = Field(
+        0.5, ge=0, le=1, description="Factor of the gradient that flows through the dynamics from step to step."
+    )
+    priority: float = Field(
+        0.0,
+        ge=0,
+        le=2,
+        description=(
+            "Exponent of the difference between the search's value of a position and its value target in the "
+            "probability to be sampled; losses are weighted accordingly. 0: no priorities."
+        ),
+    )
+    reanalyse: float = Field(
+        0.0,
+        ge=0,
+        le=100,
+        description=(
+            "Number of positions of the replay window that are searched again with the newest network, for fresh "
+            "targets, per new position (Reanalyse); 0: none."
         ),
     )
 
@@ -332,6 +383,9 @@ class TrainConfig(Settings):
         default_factory=OptimizerConfig, description="Optimizer and learning-rate schedule."
     )
     losses: LossConfig = Field(default_factory=LossConfig, description="Weights of the losses.")
+    unroll: UnrollConfig = Field(
+        default_factory=UnrollConfig, description="Training of learned models, networks of the kinds muzero*."
+    )
     loop: LoopConfig = Field(
         default_factory=LoopConfig, description="Length of the run, self-play throughput, devices and checkpoints."
     )

@@ -70,7 +70,7 @@ class Learner:
         rate = self.rate(progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        found = losses(self._outputs(batch.observations), batch, self.module, self.weights)
+        found = self._losses(batch)
         self.optimizer.zero_grad(set_to_none=True)
         found["total"].backward()  # type: ignore[no-untyped-call]
         length = nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip or math.inf)
@@ -79,6 +79,10 @@ class Learner:
         if self.averaged is not None and (self.config.average == "ema" or progress >= self.config.swa_from):
             self.averaged.update_parameters(self.module)
         return {**{name: loss.detach() for name, loss in found.items()}, "gradient": length.detach()}
+
+    def _losses(self, batch: Any) -> dict[str, Tensor]:
+        """The losses of the network on a batch."""
+        return losses(self._outputs(batch.observations), batch, self.module, self.weights)
 
     def _outputs(self, observations: Tensor) -> dict[str, Tensor]:
         fast = self.device.type == "cuda"
@@ -104,11 +108,15 @@ class Learner:
         training = module.training
         module.eval()
         try:
-            outputs = module(batch.observations)
-            found = losses(outputs, batch, module, self.weights)
-            return {**{name: float(loss) for name, loss in found.items()}, **measures(outputs, batch)}
+            return self._measures(module, batch)
         finally:
             module.train(training)
+
+    def _measures(self, module: GameNetwork, batch: Any) -> dict[str, float]:
+        """Losses and metrics of a network in evaluation mode on a batch."""
+        outputs = module(batch.observations)
+        found = losses(outputs, batch, module, self.weights)
+        return {**{name: float(loss) for name, loss in found.items()}, **measures(outputs, batch)}
 
     def tensors(self) -> dict[str, Tensor]:
         """The complete training state."""

@@ -62,6 +62,11 @@ def losses(
 
 
 def wdl_loss(logits: Tensor, values: Tensor, draws: Tensor | None = None) -> Tensor:
+    """The mean of ``wdl_loss_rows``."""
+    return wdl_loss_rows(logits, values, draws).mean()
+
+
+def wdl_loss_rows(logits: Tensor, values: Tensor, draws: Tensor | None = None) -> Tensor:
     """Cross-entropy of win, draw and loss.
 
     ``draws`` [B] are chances of a draw. Where they are not known (-1), a fractional value is a mixture of win (or
@@ -76,7 +81,7 @@ def wdl_loss(logits: Tensor, values: Tensor, draws: Tensor | None = None) -> Ten
         told = torch.stack([(1 - drawn + values) / 2, drawn, (1 - drawn - values) / 2], dim=-1)
         chances = torch.where((known >= 0).unsqueeze(-1), told, chances)
     log_chances = logits.float().view(*values.shape, 3).log_softmax(dim=-1)
-    return -(chances * log_chances).sum(dim=-1).mean()
+    return -(chances * log_chances).sum(dim=-1)
 
 
 @torch.no_grad()

@@ -31,10 +31,11 @@ from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
 from ramify.training.config import TrainConfig
 from ramify.training.folder import PLAYER_LOCK, explained, held
+from ramify.training.kinds import training_samples
 from ramify.training.playing import game_figures, make_evaluator, self_play, speed, stage_of
 from ramify.training.processes import start_loader
 from ramify.training.run import Training
-from ramify.training.samples import Samples, make_samples
+from ramify.training.samples import Samples
 from ramify.training.shards import Consumed, in_window, own_shards, shard_number
 
 SHARD_SECONDS = 2.0  # maximum time until a finished game can be trained on
@@ -181,14 +182,17 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
         here.close()
 
 
-def load_shard(path: Path, config: TrainConfig, players: int, heads: tuple[str, ...]) -> ShardSamples | None:
-    """The training positions of a shard; None if it is damaged, which is logged. Runs in a loader process."""
+def load_shard(path: Path, config: TrainConfig, players: int, heads: tuple[str, ...] | None) -> ShardSamples | None:
+    """The training positions of a shard; None if it is damaged, which is logged. Runs in a loader process.
+
+    ``heads`` as for ``training_samples``.
+    """
     header, games = next(iter(read_shards([path])), (None, []))
     if header is None:
         return None
     boards = config.make_games()
     stage = stage_of(header, boards)
-    samples = make_samples(boards[stage], games, config.search, config.targets, players, heads)
+    samples = training_samples(boards[stage], games, config.search, config, players, heads)
     return samples, game_figures(games), [one.number for one in games], stage
 
 
@@ -240,6 +244,7 @@ class OverlappedTrainer:
         self.window: list[tuple[int, int]] = []  # number and positions of the shards in the window
         self.kept = time.perf_counter()
         self.stage = -1  # that the player was told last
+        self.reanalysed = training.consumed.positions  # positions recorded before the last Reanalyse
 
     def run(self) -> None:
         training, loop = self.training, self.training.config.loop
@@ -286,7 +291,8 @@ class OverlappedTrainer:
     def load(self, path: Path) -> Future[ShardSamples | None]:
         """Load the positions of a shard in another process."""
         training = self.training
-        return self.loaders.submit(load_shard, path, training.config, training.players, training.heads)
+        heads = None if training.learned else training.heads
+        return self.loaders.submit(load_shard, path, training.config, training.players, heads)
 
     def behind(self) -> bool:
         """Whether the replay ratio allows more steps."""
@@ -360,6 +366,8 @@ class OverlappedTrainer:
             return
         figures, self.game_metrics, self.kept = joined(self.game_metrics), [], time.perf_counter()
         self.training.end_iteration(figures, self.training.consumed)
+        self.training.reanalyse(self.training.replay.total - self.reanalysed)
+        self.reanalysed = self.training.replay.total
 
 
 def joined(parts: list[dict[str, float]]) -> dict[str, float]:

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from ramify.engine.config import SearchConfig
+from ramify.evaluators.latent import LatentNetwork
 from ramify.evaluators.network import Network
 from ramify.games import Game
-from ramify.networks import GameNetwork
+from ramify.networks import GameNetwork, LearnedModel
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, Header
 from ramify.selfplay.run import Progress, other_parameters
@@ -18,8 +19,11 @@ from ramify.training.config import TrainConfig
 
 
 def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.device) -> Any:
-    """The evaluator of self-play."""
+    """The evaluator of self-play, or the latent model in its place."""
     loop = config.loop
+    if isinstance(module, LearnedModel):
+        compiled = loop.compile and device.type == "cuda"
+        return LatentNetwork(module, device, threads=loop.threads, compile=compiled)
     if loop.evaluator == "onnx" or (loop.exact and loop.evaluator == "auto"):
         from ramify.evaluators.onnx import Onnx
 

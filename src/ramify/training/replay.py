@@ -48,6 +48,7 @@ class Replay:
         self._window: dict[str, Tensor] | None = None  # all of them as one, until something is added
         self._cumulated: NDArray[np.float64] = np.zeros(0)
         self._games: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._surprise = torch.zeros(0)
         self._symmetries = Symmetries(game, device) if targets.augment else None
 
     def __len__(self) -> int:
@@ -86,7 +87,8 @@ class Replay:
         if self._window is None:
             self._window = joined(self._parts)
             self._games = self._window.pop("games").cpu().numpy()
-            surprise = self._window.pop("surprise").cpu().numpy().astype(np.float64)
+            self._surprise = self._window.pop("surprise")
+            surprise = self._surprise.cpu().numpy().astype(np.float64)
             relative = surprise / surprise.mean() if surprise.any() else np.ones_like(surprise)
             self._cumulated = np.cumsum(1 - self.targets.surprise + self.targets.surprise * relative)
         return self._window

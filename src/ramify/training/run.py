@@ -22,7 +22,7 @@ from ramify.engine.config import SearchConfig
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.games.ending import CUT_GAMES, refuse_endless
-from ramify.networks import GameNetwork, load, make, network_id
+from ramify.networks import GameNetwork, LearnedModel, load, make, network_id
 from ramify.networks.devices import choose_device
 from ramify.selfplay.journal import recover
 from ramify.selfplay.records import GameRecord, read_folder
@@ -36,17 +36,19 @@ from ramify.training.checkpoints import (
     write_checkpoint,
 )
 from ramify.training.claims import claim, refuse_foreign, refuse_other_settings
-from ramify.training.config import TrainConfig
+from ramify.training.config import TrainConfig, WindowConfig
 from ramify.training.folder import check_folder, explained, held, refuse_held, wait_for_player
-from ramify.training.learner import Learner
+from ramify.training.kinds import make_learner, make_replay, training_samples
 from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.packed import PackedReplay, check_packed_heads
 from ramify.training.playing import make_evaluator
 from ramify.training.presets import as_yaml, load_config
 from ramify.training.processes import terminable, uninterrupted
+from ramify.training.reanalyse import reanalyse
 from ramify.training.replay import Replay, TrainingBatch
-from ramify.training.samples import Samples, check_heads, make_samples
+from ramify.training.samples import Samples, check_heads
 from ramify.training.shards import Consumed, ShardWatcher, own_shards, shard_number
+from ramify.training.unroll import UnrollReplay
 from ramify.training.windows import StagedReplay
 
 logger = logging.getLogger("ramify")
@@ -89,11 +91,12 @@ class Training:
         self.players = 2 if module.config.per_player else 1
         self.heads: tuple[str, ...] = module.config.heads
         check_heads(self.game, self.heads, self.players)
+        self.learned = isinstance(module, LearnedModel)  # whether the network is searched in place of the rules
         if config.records:
             check_packed_heads(self.heads)
-        compiled = bool(config.records) and config.loop.compile
-        self.learner = Learner(module, config.optimizer, config.losses, self.device, compiled=compiled)
-        self.replay = StagedReplay(self.games, config.window, config.targets, self.device, config.loop.games)
+        self.learner = make_learner(module, config, self.device)
+        shared = config.window, config.targets, self.device
+        self.replay = StagedReplay(self.games, *shared, config.loop.games, self._replay)
         self.sources = [self._source(source.folder) for source in config.sources]
         self.iteration = self.steps_in_iteration = 0
         self.watcher, self.consumed = ShardWatcher(self.games_folder), Consumed()
@@ -185,8 +188,29 @@ class Training:
 
     def samples(self, records: list[GameRecord], stage: int = -1) -> Samples:
         """The training positions of these games of a stage."""
-        config = self.config
-        return make_samples(self.games[stage], records, config.search, config.targets, self.players, self.heads)
+        heads = None if self.learned else self.heads
+        return training_samples(self.games[stage], records, self.config.search, self.config, self.players, heads)
+
+    def positions_in(self, record: GameRecord) -> int:
+        """Number of training positions of a game; a learned model is trained on every move."""
+        return len(record.moves) if self.learned else sum(move.found is not None for move in record.moves)
+
+    def _replay(self, game: Game, window: WindowConfig | None = None) -> Replay:
+        """An empty replay window for one board."""
+        return make_replay(self.learner.module, game, self.config, self.device, window)
+
+    def reanalyse(self, new: int) -> None:
+        """Search some positions of the window again for fresh targets, after ``new`` positions were added."""
+        config, stage = self.config, self.replay.stages[-1]
+        count = round(config.unroll.reanalyse * new)
+        if count < 1 or not isinstance(stage, UnrollReplay):
+            return
+        if self.evaluator is None:
+            self.evaluator = make_evaluator(config, self.learner.playing, self.device)
+        self.evaluator.load_weights(self.learner.playing)
+        self.show(phase="reanalysing")
+        seed = (config.seed, self.learner.steps, 3)
+        reanalyse(stage, self.evaluator, count, config.search, config.targets, seed)
 
     def _source(self, folder: str) -> Replay:
         """A replay window over the games of another directory, of this game and possibly another size."""
@@ -196,11 +220,12 @@ class Training:
                 raise ValueError(f"sources: {folder} has games of {header['game']}, not of {self.config.game}")
             game = make_game(header["game"], **header["params"])
             search = SearchConfig(**header["search"])
-            sets.append(make_samples(game, records, search, self.config.targets, self.players, self.heads))
+            heads = None if self.learned else self.heads
+            sets.append(training_samples(game, records, search, self.config, self.players, heads))
         if not any(map(len, sets)):
             raise ValueError(f"sources: {folder} has no recorded positions")
         window = self.config.window.replace(size=sum(map(len, sets)), growing=False)
-        replay = Replay(game, window, self.config.targets, self.device)
+        replay = self._replay(game, window)
         for samples in sets:
             replay.add(samples)
         return replay

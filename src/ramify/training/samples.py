@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +52,13 @@ class Samples:
         return len(self.games)
 
 
-def join(parts: Sequence[Samples]) -> Samples:
-    """Concatenate samples."""
-    return Samples(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Samples)))
+S = TypeVar("S", bound=Samples)
+
+
+def join(parts: Sequence[S]) -> S:
+    """Concatenate samples of one kind."""
+    kind = type(parts[0])
+    return kind(**{one.name: np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(kind)})
 
 
 def make_samples(
@@ -67,15 +71,20 @@ def make_samples(
 ) -> Samples:
     """The recorded positions of games, ordered by game number, with the targets of these heads of the network."""
     check_heads(game, heads, players)
-    parts = [game_samples(game, record, search, targets, players, heads) for record in sorted(records, key=_number)]
-    made = join([blank(game, 0, players, heads), *parts])
-    if np.array_equal(made.groups, np.broadcast_to(np.arange(game.num_actions), made.groups.shape)):
-        made = replace(made, groups=made.groups[:, :, :0])  # no two actions have the same effect
+    parts = [game_samples(game, record, search, targets, players, heads) for record in by_number(records)]
+    return without_groups(join([blank(game, 0, players, heads), *parts]))
+
+
+def without_groups(made: S) -> S:
+    """The samples without groups if no two actions have the same effect."""
+    if np.array_equal(made.groups, np.broadcast_to(np.arange(made.groups.shape[2]), made.groups.shape)):
+        return replace(made, groups=made.groups[:, :, :0])
     return made
 
 
-def _number(record: GameRecord) -> int:
-    return record.number
+def by_number(records: Iterable[GameRecord]) -> list[GameRecord]:
+    """Games in the order of their numbers."""
+    return sorted(records, key=lambda record: record.number)
 
 
 def check_heads(game: Game, heads: Collection[str], players: int) -> None:

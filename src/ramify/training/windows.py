@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -27,9 +27,12 @@ class StagedReplay:
         targets: TargetConfig,
         device: torch.device,
         games_per_iteration: int,
+        replay_of: Callable[[Game], Replay] | None = None,
     ) -> None:
+        """``replay_of``: makes the window of one board; by default a plain Replay."""
         self.window, self.games_per_iteration = window, games_per_iteration
-        self.stages = [Replay(game, window, targets, device) for game in games]
+        replay_of = replay_of or (lambda game: Replay(game, window, targets, device))
+        self.stages = [replay_of(game) for game in games]
         self.total = 0  # positions ever added
         self._newest = len(self.stages) - 1  # the stage added to last
 

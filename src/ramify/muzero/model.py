@@ -1,0 +1,124 @@
+"""Networks as the search takes them, and the latent states of one tree."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ramify.engine.batch import LatentModel, LatentOutput
+from ramify.engine.latents import Latents, is_tensor
+
+Floats = NDArray[np.float32]
+
+
+class MuZeroNetwork(Protocol):
+    """A network that is asked about one state at a time. Arrays may be numpy's or torch's, hidden states anything."""
+
+    def initial_inference(self, observation: Any) -> tuple[Any, Any, Any]:
+        """(hidden state, policy logits, value) of what is observed; the value is that of the player to move."""
+        ...
+
+    def recurrent_inference(self, hidden_state: Any, action: int) -> tuple[Any, Any]:
+        """(next hidden state, reward) of an action; the reward is that of the player who takes it."""
+        ...
+
+    def prediction(self, state: Any) -> tuple[Any, Any]:
+        """(policy logits, value) of a hidden state; the value is that of the player to move there."""
+        ...
+
+
+def as_numbers(given: Any) -> Floats:
+    """A network's output as float32."""
+    return np.asarray(given.detach().float().cpu().numpy() if is_tensor(given) else given, np.float32)
+
+
+def as_number(given: Any) -> float:
+    """A network's output as one number."""
+    number = as_numbers(given)
+    if number.size != 1:
+        raise ValueError(f"values and rewards must be single numbers, not arrays of shape {list(number.shape)}")
+    return float(number.reshape(()))
+
+
+class OneByOne:
+    """A network with the three functions of ``MuZeroNetwork`` as a latent model, row by row."""
+
+    def __init__(self, network: MuZeroNetwork, num_actions: int, acting: str) -> None:
+        self.network, self.num_actions, self.acting = network, num_actions, acting
+
+    def initial(self, observations: Any) -> LatentOutput:
+        found = [self.network.initial_inference(row) for row in observations]
+        return self._output([hidden for hidden, _, _ in found], [found_row[1:] for found_row in found], None)
+
+    def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
+        moved = [
+            self.network.recurrent_inference(latent, int(action))
+            for latent, action in zip(latents, actions, strict=True)
+        ]
+        answers = [self.network.prediction(hidden) for hidden, _ in moved]
+        return self._output([hidden for hidden, _ in moved], answers, [as_number(reward) for _, reward in moved])
+
+    def _output(self, hidden: list[Any], answers: list[Any], rewards: list[float] | None) -> LatentOutput:
+        logits = np.stack([as_numbers(policy).reshape(-1) for policy, _ in answers])
+        values = np.array([as_number(value) for _, value in answers], np.float32)
+        paid = None if rewards is None else np.array(rewards, np.float32)
+        return LatentOutput(hidden_rows(hidden), logits, values, paid)
+
+
+def hidden_rows(hidden: list[Any]) -> Any:
+    """Hidden states as rows: of tensors and arrays one array, of anything else an array of objects."""
+    if is_tensor(hidden[0]) or isinstance(hidden[0], np.ndarray):
+        return hidden
+    boxes = np.empty(len(hidden), object)
+    boxes[:] = hidden
+    return boxes
+
+
+class Tree:
+    """A latent model whose latent states can be found again by the actions that lead to them, for one search.
+
+    The engine sees numbers of rows in place of latent states. The latent states themselves are rows of one array of the
+    model's own type, on its device.
+    """
+
+    def __init__(self, model: LatentModel, root: LatentOutput) -> None:
+        self.model, self.num_actions, self.acting = model, model.num_actions, model.acting
+        self._root, self._latents = root, Latents()
+        self._rewards: list[Any] = []
+        self._children: dict[tuple[int, int], int] = {}
+
+    def initial(self, observations: Any) -> LatentOutput:
+        del observations  # the root was evaluated before the search
+        return self._kept(self._root, [0.0] * len(self._root.logits))
+
+    def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
+        found = self.model.recurrent(self._latents.take(np.asarray(latents, np.int32)), np.asarray(actions, np.int32))
+        first = len(self._rewards)
+        for number, (parent, action) in enumerate(zip(latents, actions, strict=True)):
+            self._children[int(parent), int(action)] = first + number
+        rewards = as_numbers(np.zeros(len(actions)) if found.rewards is None else found.rewards)
+        return self._kept(found, rewards.tolist())
+
+    def _kept(self, found: LatentOutput, rewards: list[Any]) -> LatentOutput:
+        first = len(self._rewards)
+        self._rewards += rewards
+        rows = np.arange(first, len(self._rewards), dtype=np.int32)
+        self._latents.put(rows, found.latents, len(self._rewards))
+        return LatentOutput(cast(Any, rows), found.logits, found.values, found.rewards)
+
+    def row(self, actions: list[int]) -> int | None:
+        """The row of the state that these actions lead to; None if the search never went there."""
+        row: int | None = 0
+        for action in actions:
+            row = None if row is None else self._children.get((row, action))
+        return row
+
+    def hidden_state(self, row: int) -> Any:
+        return self._latents.take(np.array([row], np.int32))[0]
+
+    def reward(self, row: int, mover: int) -> float:
+        """The reward on the way into a state, of the player who moved."""
+        paid = self._rewards[row]
+        return float(paid[mover] if isinstance(paid, list) else paid)

@@ -1,0 +1,56 @@
+"""What depends on the kind of network: its learner, its training data and their window. A learned model (MuZero) is
+trained along whole games, other networks on single positions."""
+
+from __future__ import annotations
+
+import torch
+
+from ramify.engine.config import SearchConfig
+from ramify.games import Game
+from ramify.networks import GameNetwork, LearnedModel
+from ramify.selfplay.records import GameRecord
+from ramify.training.config import TrainConfig, WindowConfig
+from ramify.training.learner import Learner
+from ramify.training.replay import Replay
+from ramify.training.samples import Samples, make_samples
+from ramify.training.trajectories import make_trajectories
+from ramify.training.unroll import UnrollReplay
+from ramify.training.unroll_learner import UnrollLearner
+
+
+def make_learner(module: GameNetwork, config: TrainConfig, device: torch.device) -> Learner:
+    """The learner of a network; raises a ValueError for settings that a learned model cannot have."""
+    if not isinstance(module, LearnedModel):
+        compiled = bool(config.records) and config.loop.compile
+        return Learner(module, config.optimizer, config.losses, device, compiled=compiled)
+    for name, wrong in (("play.reuse", config.play.reuse), ("loop.exact", config.loop.exact)):
+        if wrong:
+            raise ValueError(f"{name} must be false for a learned model: its searches begin anew with every move")
+    if config.loop.evaluator not in ("auto", "torch"):
+        raise ValueError(f"loop.evaluator must be auto or torch for a learned model, not {config.loop.evaluator}")
+    return UnrollLearner(module, config.optimizer, config.losses, config.unroll, device)
+
+
+def training_samples(
+    game: Game,
+    records: list[GameRecord],
+    search: SearchConfig,
+    config: TrainConfig,
+    players: int,
+    heads: tuple[str, ...] | None,
+) -> Samples:
+    """The training data of games: positions with the targets of these heads, or for a learned model (None) games."""
+    if heads is None:
+        return make_trajectories(game, records, search, config.targets, players)
+    return make_samples(game, records, search, config.targets, players, heads)
+
+
+def make_replay(
+    module: GameNetwork, game: Game, config: TrainConfig, device: torch.device, window: WindowConfig | None = None
+) -> Replay:
+    """An empty replay window for one board; ``window``: another size than that of the config."""
+    window = config.window if window is None else window
+    if not isinstance(module, LearnedModel):
+        return Replay(game, window, config.targets, device)
+    observe = module.config.projection > 0
+    return UnrollReplay(game, window, config.targets, device, config.unroll, config.search.discount, observe)

@@ -1,0 +1,128 @@
+"""Gymnasium's tasks as games of one player."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+
+gymnasium = pytest.importorskip("gymnasium")
+
+CARTPOLE = "gym:CartPole-v1"
+
+
+def test_it_plays_as_gymnasium_does() -> None:
+    game, rng = rf.make(CARTPOLE), np.random.default_rng(0)
+    state = game.initial_state(seed=3)
+    plain = gymnasium.make("CartPole-v1")
+    seen, _ = plain.reset(seed=state.fields["seed"])
+    total, over = 0.0, False
+    while not over:
+        np.testing.assert_array_equal(state.observation(), seen)
+        action = int(rng.integers(2))
+        seen, reward, ended, cut, _ = plain.step(action)
+        assert state.acting == (0,)
+        np.testing.assert_array_equal(state.apply(action), [reward, 0.0])
+        total, over = total + reward, ended or cut
+    assert state.is_over
+    assert state.returns.tolist() == [total, 0.0]
+
+
+def test_every_promise_is_kept() -> None:
+    report = rf.check_game(rf.make(CARTPOLE, time_limit=8), games=3)
+    assert report.ok, str(report)
+
+
+def test_earlier_positions_are_found_again() -> None:
+    """A simulator has one position; copies that go other ways, and old positions, are played again from the start."""
+    game = rf.make(CARTPOLE)
+    state = game.initial_state(seed=1)
+    trail = [state.copy()]
+    for action in (0, 1, 1, 0):
+        state.apply(action)
+        trail.append(state.copy())
+    other = trail[2].after(0)
+    assert other.key != trail[3].key
+    np.testing.assert_array_equal(trail[2].after(1).observation(), trail[3].observation())
+    again = game.state(**other.fields)
+    np.testing.assert_array_equal(again.observation(), other.observation())
+    assert again.key == other.key
+    assert pickle.loads(pickle.dumps(other)).key == other.key
+
+
+def test_simulators_are_used_again() -> None:
+    game: Any = rf.make(CARTPOLE)
+    for seed in range(5):
+        state = game.initial_state(seed=seed)
+        while not state.is_over:
+            state.apply(0)
+    assert len(game._spare) == 1
+    first = game.initial_state(seed=0)
+    early = first.copy()
+    while not first.is_over:
+        first.apply(0)
+    second = game.initial_state(seed=9)  # with the same simulator
+    np.testing.assert_array_equal(early.after(0).observation(), game.initial_state(seed=0).after(0).observation())
+    assert not second.is_over
+    assert second.after(1).fields["actions"] == [1]
+
+
+def test_time_limits() -> None:
+    state = rf.make(CARTPOLE, time_limit=5).initial_state(seed=0)
+    for action in (0, 1, 0, 1, 0):
+        assert not state.is_over
+        state.apply(action)
+    assert state.is_over
+    assert rf.make(CARTPOLE).params == {}
+    assert rf.make(CARTPOLE, time_limit=None).params == {"time_limit": None}
+
+
+def test_images_are_planes() -> None:
+    class Picture(gymnasium.Env):  # type: ignore[misc, name-defined]
+        observation_space = gymnasium.spaces.Box(0, 255, (4, 6, 3), np.uint8)
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            self.turn = 0
+            return np.full((4, 6, 3), (0, 51, 255), np.uint8), {}
+
+        def step(self, action: Any) -> Any:
+            self.turn += 1
+            return np.zeros((4, 6, 3), np.uint8), 0.5, self.turn >= 3, False, {}
+
+    gymnasium.register("ramify-picture-v0", Picture)
+    try:
+        game = rf.make("gym:ramify-picture-v0")
+        state = game.initial_state(seed=0)
+        assert game.observation_shape == (3, 4, 6)
+        np.testing.assert_allclose(state.observation()[:, 0, 0], [0, 0.2, 1])
+        assert state.apply(1)[0] == 0.5
+    finally:
+        gymnasium.registry.pop("ramify-picture-v0")
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("gym:Nothing-v7", {}, "Gymnasium cannot make 'Nothing-v7'"),
+        ("gym:Pendulum-v1", {}, "its actions are"),
+        ("gym:CartPole-v1", {"time_limit": 0}, "time_limit must be a positive whole number"),
+        ("gym:CartPole-v1", {"colour": 3}, "cannot make 'CartPole-v1' with"),
+    ],
+)
+def test_what_cannot_be_made(name: str, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(rf.InvalidInput, match=message):
+        rf.make(name, **params)
+
+
+def test_wrong_fields() -> None:
+    game: Any = rf.make(CARTPOLE)
+    with pytest.raises(rf.InvalidInput, match="seed must be a whole number"):
+        game.state(seed=-1)
+    with pytest.raises(rf.InvalidInput, match="action 2 cannot be played"):
+        game.state(actions=[0, 7])

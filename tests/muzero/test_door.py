@@ -1,0 +1,189 @@
+"""The MuZero interface: a root as the caller makes it, and the engine's search behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ramify as rf
+from ramify.muzero import MCTS, MCTSConfig, Node, RootNode, mask_policy, select_action
+from tests.engine.hashed_model import HashedModel, Reference
+from tests.engine.positions import walk
+from tests.reference import muzero as transcription
+from tests.reference.config import Config
+
+QUIET = MCTSConfig(root_exploration_fraction=0.0)
+
+
+class OneState:
+    """A hashed model asked about one state at a time; hidden states are whatever ``box`` makes of them."""
+
+    def __init__(self, num_actions: int = 9, box: Any = tuple, unbox: Any = np.array) -> None:
+        self.model, self.box, self.unbox = HashedModel(num_actions), box, unbox
+        self.asked: list[str] = []
+
+    def initial_inference(self, observation: Any) -> tuple[Any, Any, Any]:
+        self.asked.append("initial")
+        out = self.model.initial(np.asarray(observation)[None])
+        return self.box(np.asarray(out.latents)[0]), np.asarray(out.logits)[0], np.asarray(out.values)[0]
+
+    def recurrent_inference(self, hidden_state: Any, action: int) -> tuple[Any, Any]:
+        self.asked.append("recurrent")
+        out = self.model.recurrent(self.unbox(hidden_state)[None], np.array([action]))
+        return self.box(np.asarray(out.latents)[0]), np.asarray(out.rewards)[0]
+
+    def prediction(self, state: Any) -> tuple[Any, Any]:
+        out = self.model._output(self.unbox(state)[None], None)
+        return np.asarray(out.logits)[0], np.asarray(out.values)[0]
+
+
+def tensors() -> dict[str, Any]:
+    torch = pytest.importorskip("torch")
+    return {"box": torch.from_numpy, "unbox": lambda hidden: hidden.numpy()}
+
+
+def test_the_defaults_are_those_of_the_paper() -> None:
+    assert MCTSConfig().model_dump() == {
+        "num_simulations": 50,
+        "root_dirichlet_alpha": 0.3,
+        "root_exploration_fraction": 0.25,
+        "pb_c_base": 19652,
+        "pb_c_init": 1.25,
+        "discount": 0.997,
+        "acting": "alternating",
+    }
+    with pytest.raises(ValueError, match="num_simulations=0"):
+        MCTSConfig(num_simulations=0)
+
+
+@pytest.mark.parametrize("boxed", ["objects", "arrays", "tensors", "batches"])
+def test_it_searches_as_the_transcription_does(boxed: str) -> None:
+    boxes: dict[str, Any] = {"arrays": {"box": np.asarray, "unbox": np.asarray}}
+    box = tensors() if boxed == "tensors" else boxes.get(boxed, {})
+    for seed in range(3):
+        state = walk("tictactoe", seed)
+        legal, seen = state.legal_actions().tolist(), state.observation()
+        model = HashedModel(9) if boxed == "batches" else OneState(**box)
+        root = RootNode(0)
+        root.to_play = state.acting[0]
+        actions, shares = MCTS(model, QUIET).run(root, seen, legal)
+        config = Config(c_puct=1.25, c_base=19652, discount=0.997, normalize="minmax")
+        expected = transcription.Search(state, Reference(HashedModel(9)), config)
+        for _ in range(51):
+            expected.simulate()
+        assert actions == tuple(legal)
+        np.testing.assert_allclose(shares, expected.visits.ravel() / 50)
+        compare(root, expected.root, depth=3)
+
+
+def compare(node: Node, expected: transcription.Node, depth: int) -> None:
+    """Visits, priors, values and rewards of the engine's nodes and of the transcription's."""
+    assert (node.visit_count, node.to_play) == (expected.visit_count, expected.to_play)
+    assert node.value() == pytest.approx(float(expected.value(expected.to_play)), abs=1e-5)
+    assert node.value_sum == pytest.approx(expected.value_sum[expected.to_play], abs=1e-4)
+    assert list(node.children) == (list(expected.children) if node.visit_count else [])
+    if not depth:
+        return
+    for action, child in node.children.items():
+        other = expected.children[action]
+        assert child.prior == pytest.approx(float(other.prior), rel=1e-3)
+        assert child.reward == pytest.approx(float(other.reward[expected.to_play]), abs=1e-6)
+        assert (child.hidden_state is None) == (other.hidden_state is None)
+        compare(child, other, depth - 1)
+
+
+def test_a_root_of_the_callers_own() -> None:
+    """Its hidden state and its priors are used, in its order of children."""
+    network = OneState()
+    hidden, policy, _ = network.initial_inference(walk("tictactoe", 0).observation())
+    root = RootNode(0, hidden)
+    priors = {7: 0.5, 2: 0.3, 4: 0.2}
+    for action, prior in priors.items():
+        root.children[action] = Node(prior=prior)
+    network.asked.clear()
+    actions, shares = MCTS(network, QUIET).run(root, None, list(range(9)))
+    assert "initial" not in network.asked
+    assert actions == (7, 2, 4)
+    assert sum(shares) == pytest.approx(1)
+    for action, prior in priors.items():
+        assert root.children[action].prior == pytest.approx(prior, rel=1e-3)
+    assert mask_policy(policy, [1, 3])[[0, 2]].tolist() == [np.float32(-1e32)] * 2
+    assert root.hidden_state == hidden
+
+
+def test_nodes_are_read_only_after_a_search() -> None:
+    root, search = RootNode(0), MCTS(OneState(), QUIET)
+    child = Node(0.5)
+    child.prior, child.reward, child.hidden_state = 1.0, 0.0, (1, 2)
+    root.children[3] = child
+    search.run(root, np.zeros(18), [3])
+    assert root.children[3] is child
+    assert child.visit_count == 50
+    for node, name in ((root, "to_play"), (child, "prior"), (child, "reward"), (child, "hidden_state")):
+        with pytest.raises(AttributeError, match=f"read-only after a search: {name}"):
+            setattr(node, name, 0)
+    with pytest.raises(TypeError):
+        root.children[5] = Node(1.0)
+    with pytest.raises(AttributeError):
+        child.visit_count = 3  # type: ignore[misc]
+    with pytest.raises(ValueError, match="has been searched"):
+        search.run(root, np.zeros(18), [3])
+    assert search.nodes[()] is root
+    assert sum(len(path) == 1 for path in search.nodes) == 1
+    assert len(search.nodes) == 51
+
+
+def test_noise_is_that_of_the_seed() -> None:
+    def shares(seed: int | None, config: MCTSConfig) -> list[float]:
+        return MCTS(OneState(), config, seed=seed).run(RootNode(0), np.zeros(18), range(9))[1]
+
+    assert shares(1, QUIET) == shares(2, QUIET)
+    assert shares(1, MCTSConfig()) == shares(1, MCTSConfig())
+    assert len({tuple(shares(seed, MCTSConfig(root_exploration_fraction=0.9))) for seed in (1, 2, 3)}) > 1
+    noisy = {tuple(shares(None, MCTSConfig(root_exploration_fraction=0.9))) for _ in range(3)}
+    assert len(noisy) > 1
+
+
+def test_actions_are_selected() -> None:
+    network, seen = OneState(), np.zeros(18)
+    best = select_action(network, QUIET, seen, [1, 4, 6], 0)
+    actions, shares = MCTS(network, QUIET).run(RootNode(0), seen, [1, 4, 6])
+    assert best == actions[int(np.argmax(shares))]
+    drawn = [select_action(network, QUIET, seen, [1, 4, 6], 5.0, seed=seed) for seed in range(16)]
+    assert set(drawn) == {1, 4, 6}
+    assert [select_action(network, QUIET, seen, [1, 4, 6], seed=7) for _ in range(2)] == [
+        select_action(network, QUIET, seen, [1, 4, 6], 1.0, seed=7)
+    ] * 2
+    with pytest.raises(ValueError, match="temperature must be at least 0"):
+        select_action(network, QUIET, seen, [1], -1)
+
+
+def test_what_cannot_be_searched() -> None:
+    search = MCTS(OneState(), QUIET)
+    with pytest.raises(ValueError, match="no legal actions"):
+        search.run(RootNode(0), np.zeros(18), [])
+    with pytest.raises(ValueError, match="no legal actions"):
+        select_action(OneState(), QUIET, np.zeros(18), [])
+    root = RootNode(0)
+    root.children[2] = Node(1.0)
+    with pytest.raises(ValueError, match=r"legal actions, unlike \[2\]"):
+        search.run(root, np.zeros(18), [1])
+    with pytest.raises(TypeError, match="root must be a RootNode, not Node"):
+        search.run(Node(0), np.zeros(18), [1])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="object has neither"):
+        MCTS(object(), QUIET).run(RootNode(0), np.zeros(18), [1])
+    with pytest.raises(ValueError, match="num_actions is 9"):
+        search.run(RootNode(0), np.zeros(18), [9])
+    assert rf.muzero.MCTS is MCTS
+
+
+def test_a_single_player_keeps_the_move() -> None:
+    root = RootNode(0)
+    MCTS(OneState(), MCTSConfig(acting="single", root_exploration_fraction=0.0)).run(root, np.zeros(18), range(9))
+    visited = [child for child in root.children.values() if child.visit_count]
+    assert {child.to_play for child in visited} == {0}
+    total = sum(child.visit_count * (child.reward + 0.997 * child.value()) for child in visited)
+    first = OneState().initial_inference(np.zeros(18))[2]
+    assert root.value_sum == pytest.approx(total + float(first), abs=1e-3)

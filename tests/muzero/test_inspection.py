@@ -1,0 +1,131 @@
+"""What ``ramify inspect`` says of a learned model, and players that search one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import ramify as rf
+from ramify.arena import Memory, Turn, match, read_player
+from ramify.cli import app
+from ramify.muzero.inspection import inspect_model
+from tests.muzero.perfect import GAMES, Perfect
+from tests.training.helpers import records
+
+pytest.importorskip("torch")
+
+VECTORS = {"kind": "muzero-mlp", "width": 16, "latent": 8, "value_hidden": 8}
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "hex"])
+def test_a_perfect_model_can_be_trusted(name: str) -> None:
+    game = rf.make(name, **GAMES[name])
+    model = Perfect(game, 2)
+    games = records(game, rf.SearchConfig(simulations=4), 4)
+    found = inspect_model(game, model, games, depths=3, positions=12, simulations=12, evaluator=Evaluating(model))
+    assert [one.depth for one in found] == [0, 1, 2, 3]
+    assert found[0].reward_error is None
+    for one in found:
+        assert not one.reward_error
+        assert one.value_error == 0.0
+        assert one.legal_mass == pytest.approx(1.0, abs=1e-6)
+        assert one.agreement is not None
+        assert one.agreement > 0.8  # near the end the range of values differs, see the decision on perfect models
+
+
+class Evaluating:
+    """Only the evaluator of a perfect model."""
+
+    def __init__(self, model: Perfect) -> None:
+        self.evaluate = model.evaluate
+
+
+class Wrong(Perfect):
+    """A model that forgets all it knows with the first action: rewards, values and what is legal."""
+
+    def recurrent(self, latents: Any, actions: Any) -> Any:
+        out = super().recurrent(latents, actions)
+        blank = np.zeros_like(out.logits)
+        return type(out)(out.latents, blank, np.ones_like(out.values), np.ones_like(out.rewards))
+
+
+def test_a_wrong_model_is_found_out() -> None:
+    game = rf.make("tictactoe")
+    games = records(game, rf.SearchConfig(simulations=4), 4)
+    found = inspect_model(game, Wrong(game, 2), games, depths=2, positions=12)
+    assert found[0].value_error == 0.0
+    for one in found[1:]:
+        assert one.reward_error is not None
+        assert one.reward_error > 0.5
+        assert one.value_error > 0.3
+        assert one.legal_mass < 1.0
+        assert one.agreement is None
+
+
+def saved(folder: Path, game: Any, config: dict[str, Any]) -> Path:
+    return rf.networks.save(folder / "net", rf.networks.make(game, config))
+
+
+def test_the_command_shows_it(tmp_path: Path) -> None:
+    network = saved(tmp_path, rf.make("tictactoe"), VECTORS)
+    page = tmp_path / "page.html"
+    options = ["--games", "3", "--simulations", "6", "--json", "--out", str(page)]
+    result = CliRunner().invoke(app.app, ["inspect", str(network), *options])
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)["Learned model"]
+    assert [row["depth"] for row in rows] == [str(depth) for depth in range(len(rows))]
+    assert len(rows) >= 4
+    assert "mass on legal actions" in page.read_text()
+
+
+def test_players_search_the_model(tmp_path: Path) -> None:
+    game = rf.make("tictactoe")
+    text = f"muzero:simulations=12,network={saved(tmp_path, game, VECTORS)}"
+    player = read_player(text)
+    assert player.label == text
+    opened = player.open(game)
+    states = [game.initial_state(), game.initial_state().after(4)]
+    turns = [Turn(state, state.acting[0], number) for number, state in enumerate(states)]
+    together = opened.choose(turns)
+    assert together == [opened.choose([turn])[0] for turn in turns]  # however they are batched
+    model = rf.evaluators.LatentNetwork(rf.networks.load(tmp_path / "net.safetensors"), "cpu")
+    config = rf.SearchConfig(simulations=12, c_puct=1.25, c_base=19652.0, normalize="minmax")
+    expected = [rf.Searcher(model, config=config).run(state).action() for state in states]
+    assert together == expected
+    opened.close()
+    result = match(game, text, "random", games=4, results=Memory())
+    assert len(result) == 4
+
+
+def test_players_need_a_learned_network(tmp_path: Path) -> None:
+    game = rf.make("tictactoe")
+    other = saved(tmp_path, game, {"kind": "mlp", "layers": 1, "width": 8})
+    with pytest.raises(ValueError, match="use search:network="):
+        read_player(f"muzero:network={other}").open(game)
+    with pytest.raises(ValueError, match="network is required"):
+        read_player("muzero")
+
+
+def test_a_run_is_rated_by_searches_of_its_model(tmp_path: Path) -> None:
+    from ramify.arena.runs import checkpoint_player
+    from ramify.training import load_config
+
+    game = rf.make("tictactoe")
+    network = saved(tmp_path, game, VECTORS)
+    player = checkpoint_player(load_config("muzero-tictactoe", {"search.normalize": "none"}), game, network, 20)
+    assert player.kind == "muzero"
+    content = player.content()
+    assert (content["normalize"], content["simulations"], content["noise_fraction"]) == ("none", 20, 0.0)
+    other = saved(tmp_path, game, {"kind": "mlp", "layers": 1, "width": 8})
+    assert checkpoint_player(load_config("tictactoe"), game, other, 20).kind == "search"
+
+
+def test_one_player_plays_no_matches() -> None:
+    pytest.importorskip("gymnasium")
+    with pytest.raises(ValueError, match="a game of one player"):
+        match(rf.make("gym:CartPole-v1"), "random", "random", games=2, results=Memory())
