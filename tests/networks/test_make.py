@@ -187,8 +187,8 @@ def test_configs(given: object, expected: networks.NetworkConfig) -> None:
         ("6 by 64", "must be BLOCKSxCHANNELS"),
         (
             "transformer:2x8",
-            "unknown kind of network 'transformer'; the kinds are attention, cells-attention, destinations, mlp, muzero, "
-            "muzero-mlp, resnet",
+            "unknown kind of network 'transformer'; the kinds are attention, cells-attention, destinations, mlp, "
+            "muzero, muzero-mlp, resnet",
         ),
         ({"block": 3}, "no network setting 'block'; did you mean 'blocks'"),
         ({"blocks": 3.5}, "network setting blocks=3.5"),

@@ -94,10 +94,12 @@ def assert_same(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor
 
 @pytest.mark.parametrize("kind", ["destinations", "cells-attention"])
 def test_values_in_units_of_the_cheese_left(kind: str) -> None:
-    """Values and payoffs are the same numbers times the cheese left, errors times its square; nothing else changes."""
+    """Values and payoffs are the same numbers times the cheese left, errors times its square."""
     game = maze_game()
     heads = ("payoffs", "value_error", "final_score")
-    plain, unit = (networks.make(game, {"kind": kind, "heads": heads, "value_unit": x}) for x in ("points", "remaining"))
+    plain, unit = (
+        networks.make(game, {"kind": kind, "heads": heads, "value_unit": x}) for x in ("points", "remaining")
+    )
     states = positions(game)
     left = torch.tensor([float(len(state.cheese)) for state in states])
     assert len(left.unique()) > 1

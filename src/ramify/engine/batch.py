@@ -108,8 +108,8 @@ class LatentModel(Protocol):
     Optional attributes: ``input_device`` is a torch device on which observations and actions are given as tensors
     (logits, values and rewards may be tensors as well, logits also in bfloat16). ``asynchronous=True`` says that calls
     only queue work on a GPU, so that self-play makes them in its own thread and searches on meanwhile.
-    ``capturable=True`` says that ``recurrent`` takes and returns torch tensors and does nothing but queue operations whose
-    shapes follow from those of its inputs: it is then called with padded batches and becomes part of a CUDA graph.
+    ``capturable=True`` says that ``recurrent`` takes and returns torch tensors and does nothing but queue operations
+    whose shapes follow from those of its inputs: it is then called with padded batches, as a part of a CUDA graph.
     """
 
     num_actions: int

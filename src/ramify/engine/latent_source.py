@@ -113,7 +113,7 @@ class LatentSource:
         return self._submit(lane, sum(counts))()
 
     def _submit(self, lane: int, rows: int) -> Callable[[], Found]:
-        """Start the evaluation of the lane's first rows; the result waits for it, and until then its arrays must stay."""
+        """Start the evaluation of a lane's first rows; the result waits for it, and until then its arrays must stay."""
         arrays = self._arrays[lane]
         roots = arrays["parents"][:rows] < 0
         count = int(np.count_nonzero(roots))

@@ -45,7 +45,7 @@ class Step:
             return self._packed
 
     def unpack(self, packed: NDArray[np.uint8], count: int) -> Outputs:
-        """Logits, values and rewards of the first ``count`` rows, from the bytes of ``run`` in this machine's memory."""
+        """Logits, values and rewards of the first ``count`` rows, from a copy of the bytes of ``run``."""
         found: list[Any] = []
         start = 0
         for kind, shape in self._forms:
@@ -76,15 +76,16 @@ class Step:
 
     def _capture(self) -> None:
         torch = loaded_torch()
-        side = torch.cuda.Stream(self.store.device)
-        side.wait_stream(torch.cuda.current_stream(self.store.device))
-        with torch.no_grad(), torch.cuda.stream(side):
-            for _ in range(WARM_UP):
-                self._evaluate()
-        torch.cuda.current_stream(self.store.device).wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.no_grad(), torch.cuda.graph(graph, capture_error_mode="thread_local"):
-            self._packed = self._evaluate()
+        with torch.no_grad(), torch.cuda.device(self.store.device):
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(WARM_UP):
+                    self._evaluate()
+            torch.cuda.current_stream().wait_stream(side)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                self._packed = self._evaluate()
         self._replay = graph.replay
 
 
@@ -97,9 +98,7 @@ class Steps:
         self._given: dict[tuple[int, int], Any] = {}
         self._found: dict[tuple[int, int], Any] = {}
 
-    def start(
-        self, lane: int, parents: Index, slots: Index, actions: Index, capacity: int
-    ) -> Callable[[], Outputs]:
+    def start(self, lane: int, parents: Index, slots: Index, actions: Index, capacity: int) -> Callable[[], Outputs]:
         """Queue a batch; the function returned waits for its outputs, which the lane's next batch overwrites."""
         torch, count = loaded_torch(), len(parents)
         store = self._latents.reserve(capacity + 1)

@@ -42,7 +42,7 @@ class LatentNetwork:
         if not isinstance(module, LearnedModel):
             raise TypeError(f"a latent search needs a learned network (kind muzero), not {type(module).__name__}")
         self.input_device = choose_device(device)
-        self.asynchronous = self.input_device.type == "cuda"
+        self.asynchronous = self.capturable = self.input_device.type == "cuda"
         self.num_actions, self.acting = module.spec.num_actions, module.acting
         self.threads, self.version = threads, 0
         self._swapping = threading.Lock()
@@ -87,7 +87,12 @@ class LatentNetwork:
         return LatentOutput(cast(Any, latents), logits, values)
 
     def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
-        latents, logits, values, rewards = self._run("recurrent", latents, actions.view(len(actions), -1))
+        actions = actions.view(len(actions), -1)
+        if self.capturable:  # the engine's CUDA graph has the call, and keeps it apart from new weights
+            with torch.no_grad():
+                latents, logits, values, rewards = self._functions["recurrent"](latents, actions)
+        else:
+            latents, logits, values, rewards = self._run("recurrent", latents, actions)
         return LatentOutput(cast(Any, latents), logits, values, rewards)
 
     def _run(self, name: str, *inputs: Tensor) -> Outputs:
