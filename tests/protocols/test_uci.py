@@ -461,7 +461,7 @@ def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_answer(monkeypat
     session = Session()
     monkeypatch.setattr(session.engine, "_open", lambda _: Function(evaluate))
     session.send("isready")
-    seconds.append(3.0)
+    seconds.append(8.0)
     started = time.monotonic()
     lines = session.go("go movetime 200")
     assert lines[-1].startswith("bestmove ")
@@ -472,7 +472,7 @@ def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_answer(monkeypat
         chess.Move.from_uci(again[-1].split()[1]) in chess.Board(session.send("d")[-1].removeprefix("fen ")).legal_moves
     )
     assert not infos(again)  # nothing of the search of the other position
-    assert time.monotonic() - started < 2.8
+    assert time.monotonic() - started < 7.0
     session.engine.close()
 
 
