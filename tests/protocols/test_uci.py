@@ -452,16 +452,17 @@ def test_a_clock_never_runs_out_on_paper() -> None:
 
 
 def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = [0.0]
+    ready = threading.Event()
+    ready.set()
 
     def evaluate(batch: rf.Batch) -> Any:
-        time.sleep(seconds[-1])
+        ready.wait(PATIENCE)
         return np.zeros((len(batch), 4672), np.float32), np.zeros(len(batch), np.float32)
 
     session = Session()
     monkeypatch.setattr(session.engine, "_open", lambda _: Function(evaluate))
     session.send("isready")
-    seconds.append(8.0)
+    ready.clear()
     started = time.monotonic()
     lines = session.go("go movetime 200")
     assert lines[-1].startswith("bestmove ")
@@ -472,7 +473,8 @@ def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_answer(monkeypat
         chess.Move.from_uci(again[-1].split()[1]) in chess.Board(session.send("d")[-1].removeprefix("fen ")).legal_moves
     )
     assert not infos(again)  # nothing of the search of the other position
-    assert time.monotonic() - started < 7.0
+    assert time.monotonic() - started < PATIENCE / 2
+    ready.set()
     session.engine.close()
 
 
