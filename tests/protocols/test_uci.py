@@ -176,6 +176,11 @@ def test_a_game_goes_on_after_a_draw_that_nobody_claimed(session: Session) -> No
     assert re.fullmatch("bestmove [a-h][1-8][a-h][1-8].*", session.go()[-1])
     session.send("position fen 7k/8/8/8/3R4/8/8/K7 w - - 100 90")
     assert re.fullmatch("bestmove [ad].*", session.go()[-1])
+    session.send(f"position startpos moves {shuffle} g1f3")
+    session.go()
+    session.send(f"position startpos moves {shuffle} {shuffle} e2e4 e7e5")  # over on the way from the last search
+    assert infos(session.go("go nodes 20"))[-1]["nodes"] == 20
+    assert not any("failed" in line for line in session.lines)
 
 
 def test_finished_games(session: Session) -> None:
@@ -447,21 +452,29 @@ def test_a_clock_never_runs_out_on_paper() -> None:
 
 
 def test_an_evaluation_that_takes_too_long_does_not_hold_up_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = [0.0]
+    ready = threading.Event()
+    ready.set()
 
     def evaluate(batch: rf.Batch) -> Any:
-        time.sleep(seconds[-1])
+        ready.wait(PATIENCE)
         return np.zeros((len(batch), 4672), np.float32), np.zeros(len(batch), np.float32)
 
     session = Session()
     monkeypatch.setattr(session.engine, "_open", lambda _: Function(evaluate))
     session.send("isready")
-    seconds.append(3.0)
+    ready.clear()
     started = time.monotonic()
     lines = session.go("go movetime 200")
     assert lines[-1].startswith("bestmove ")
     assert "info string no search in time" in lines
-    assert time.monotonic() - started < 2.5
+    session.send("position startpos moves e2e4")  # while the first search is still waiting for its evaluation
+    again = session.go("go movetime 200")
+    assert (
+        chess.Move.from_uci(again[-1].split()[1]) in chess.Board(session.send("d")[-1].removeprefix("fen ")).legal_moves
+    )
+    assert not infos(again)  # nothing of the search of the other position
+    assert time.monotonic() - started < PATIENCE / 2
+    ready.set()
     session.engine.close()
 
 

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.batch import Evaluator, NativeEvaluator
@@ -67,10 +68,10 @@ class AnytimeSearch:
         kept = reserve(seconds)
         self._answer_at = deadline - kept / 2
         self.failure, self._result = None, None
-        self._stopping.clear()
         self._wait(deadline - kept)
         if self._thread is not None or time.monotonic() >= deadline - kept:
             return
+        self._stopping = threading.Event()  # of this search alone: an earlier one may still be looking at its own
         limits = (deadline - kept, simulations or self._simulations)
         self._thread = threading.Thread(target=self._run, args=(state.copy(), turns, limits, actions), daemon=True)
         self._thread.start()
@@ -112,12 +113,13 @@ class AnytimeSearch:
             until, simulations = limits
             left = None if until == math.inf else max(1e-3, until - time.monotonic())
             self.searcher.config = self.searcher.config.replace(max_seconds=left, simulations=simulations)
-            self._result = self.searcher.run(state, self._between_batches, actions=actions)
+            between_batches = partial(self._between_batches, self._stopping)
+            self._result = self.searcher.run(state, between_batches, actions=actions)
         except Exception as error:  # of the evaluator: there is no result, but the thread's owner goes on
             self.failure, self._root = error, None
 
-    def _between_batches(self, _: Mapping[str, int]) -> None:
-        if self._stopping.is_set():  # perhaps since before the run began, when the searcher took no notice
+    def _between_batches(self, stopping: threading.Event, _: Mapping[str, int]) -> None:
+        if stopping.is_set():  # perhaps since before the run began, when the searcher took no notice
             self.searcher.stop()
         elif self._progress is not None:
             self._progress()
@@ -127,8 +129,11 @@ class AnytimeSearch:
         root, self._root = self._root, state
         if root is None or root.is_over or root.key == state.key:
             return
-        for turn in turn_between(root, state) if turns is None else turns:
-            self.searcher.advance(*turn)
+        try:
+            for turn in turn_between(root, state) if turns is None else turns:
+                self.searcher.advance(*turn)
+        except ValueError:  # the game was over on the way, by rules that others do not apply
+            self.searcher.reset()
 
 
 def turn_between(before: State, after: State) -> Turns:

@@ -25,7 +25,7 @@ from ramify.protocols.uci_options import UNLIMITED, UciSettings
 QUICK_NODES = 2000  # of the alpha-beta search that has a move ready in a millisecond
 SHORTEST = 0.015  # seconds below which that move is played
 MATE_SHARE, MATE_MOST, MATE_LEAST = 0.1, 1.0, 0.2  # time for a mate: share, seconds at most, seconds without a limit
-MATE_NODES = 20  # of that search per simulation, where simulations are the limit
+MATE_NODES, MOST_MATE_NODES = 20, 1_000_000  # of that search per simulation, and at most, where these are the limit
 POLL = 0.01  # seconds between two looks at a search that something else has to stop
 FIRST_INFO, EVERY_INFO = 0.1, 1.0  # seconds to the first report, and the longest between two
 
@@ -129,7 +129,7 @@ class UciSearch:
         if moves is not None:
             part = None if seconds is None else max(1e-3, self._deadline(seconds) - time.monotonic())
         elif seconds is None and nodes is not None:
-            part, effort = MATE_MOST, MATE_NODES * nodes
+            part, effort = None, min(MATE_NODES * nodes, MOST_MATE_NODES)  # not by time: the result is to be repeated
         find = partial(find_mate, self.task.state, seconds=part, nodes=effort, stop=self._stopping.is_set)
         self._mate = find() if moves is None else find(moves=moves)
 
