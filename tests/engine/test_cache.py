@@ -57,7 +57,7 @@ def test_results_are_the_same_bit_for_bit(name: str, settings: dict[str, Any]) -
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("name", ["hex", "pyrat", pytest.param("chess", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["hex", "connect_four", pytest.param("chess", marks=pytest.mark.slow)])
 def test_a_small_cache_changes_nothing_either(name: str) -> None:
     state, evaluator = walk(name, 3), Observing()
     plain = searcher_of(state, evaluator, simulations=100, batch=4).run(state)
