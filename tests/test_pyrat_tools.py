@@ -111,7 +111,7 @@ def test_evaluations_needed_for_an_error() -> None:
 def test_shared_nodes_are_counted() -> None:
     state = rf.make("pyrat", **pyrat_sharing.LARGER["7×7, open, 10 cheese"]).initial_state(0)
     nodes, shared, edges = pyrat_sharing.parents(state, 300)
-    stats = rf.search(state, rf.evaluators.Uniform(), simulations=300, graph=True).stats
+    stats = rf.search(state, rf.evaluators.Uniform(), simulations=300, **pyrat_sharing.SEARCH).stats
     assert nodes == stats["nodes"] - 1
     assert edges == nodes + stats["transpositions"]
     assert 0 < shared < nodes

@@ -39,6 +39,7 @@ LARGER: dict[str, dict[str, Any]] = {
     },
     "11×9, walls and mud, 13 cheese": {"width": 11, "height": 9, "cheese": 13, "max_turns": 150},
 }
+SEARCH: dict[str, Any] = {"graph": True, "normalize": "remaining"}  # of these
 BOARDS = 12
 
 Floats = NDArray[np.float64]
@@ -110,7 +111,7 @@ def sizes_table(count: int, seed: int, selections: list[str]) -> Iterator[str]:
 
 def parents(state: rf.State, simulations: int) -> tuple[int, int, int]:
     """Nodes of a graph search but the root, those among them that have several parents, and edges between all nodes."""
-    result = rf.search(state, rf.evaluators.Uniform(), simulations=simulations, graph=True)
+    result = rf.search(state, rf.evaluators.Uniform(), simulations=simulations, **SEARCH)
     leading: dict[int, int] = {}
     waiting: list[tuple[rf.State, list[tuple[int, int]]]] = [(state, [])]
     while waiting:
@@ -142,14 +143,15 @@ def larger_table(simulations: list[int]) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--positions", type=int, default=500)
+    parser.add_argument("--positions", type=int, default=500, help="0: only larger boards")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--selection", choices=SELECTIONS, action="append")
     parser.add_argument("--simulations", type=int, nargs="+", default=[2_000, 20_000], help="on larger boards")
     given = parser.parse_args()
     started = time.process_time()
-    for line in sizes_table(given.positions, given.seed, given.selection or list(SELECTIONS)):
-        print(line, flush=True)
+    if given.positions:
+        for line in sizes_table(given.positions, given.seed, given.selection or list(SELECTIONS)):
+            print(line, flush=True)
     for line in larger_table(given.simulations):
         print(line, flush=True)
     print(f"{given.positions} positions, seed {given.seed}, {time.process_time() - started:.0f} s of CPU time")
