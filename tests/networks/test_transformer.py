@@ -121,3 +121,20 @@ def test_export_in_half_precision(run, tmp_path: Path) -> None:
     assert "Wrote small.safetensors" in out
     assert load(tmp_path / "small.safetensors").config.blocks == 1
     assert run("export", str(tmp_path / "net.safetensors"), "small.onnx", "--half")[0] == 2
+
+
+@pytest.mark.parametrize("preset", ["chess-taught", "chess-taught-pool", "chess-taught-attention"])
+def test_every_library_runs_the_networks_of_the_presets(preset: str) -> None:
+    """Small, but with the activation and the parts of the presets: OpenVINO cannot run every combination."""
+    pytest.importorskip("openvino")
+    from ramify.training import load_config
+
+    config = dict(load_config(preset).network)
+    small = {"layers": 1, "width": 16}
+    if config["kind"] == "resnet":
+        small = {"blocks": 2, "channels": 16, **({"pool_channels": 4} if "pool_channels" in config else {})}
+    module = make(CHESS, {**config, **small, "policy_channels": 8}).eval()
+    batch = rf.search(CHESS.initial_state(), rf.evaluators.Network(module, "cpu", backend="torch"), simulations=3)
+    other = rf.search(CHESS.initial_state(), rf.evaluators.Network(module, "cpu", backend="openvino"), simulations=3)
+    assert other.prior == pytest.approx(batch.prior, abs=1e-3)
+    assert other.value == pytest.approx(batch.value, abs=1e-3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ramify.protocols.teaching import TeachProgress
+
+LINE_SECONDS = 30.0
 
 
 def teach(
@@ -65,7 +69,7 @@ def teach(
         try:
             settings = {"command": engine, "nodes": nodes, "multipv": multipv, "options": uci, "seed": seed}
             config = TeachConfig(**{**settings, **given})
-            shown = Panel(stack, progress_table) if watched(json) else None
+            shown = Panel(stack, progress_table) if watched(json) else Lines(quiet=json)
             done = label_positions(folder, config, positions, engines=engines, progress=shown)
         except (ValueError, TypeError, ImportError, OSError, RuntimeError, EngineError) as error:
             fail(error)
@@ -77,7 +81,21 @@ def teach(
             f"{folder} has {done.positions:,} labelled positions, {done.new:,} of them new{rate if done.new else ''}."
         )
     if done.positions < positions:
+        print("ramify: stopped. Everything labelled is saved; the same command goes on.", file=sys.stderr)
         raise typer.Exit(130)
+
+
+class Lines:
+    """Without a terminal: a line on stderr now and then."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet, self.printed = quiet, time.monotonic()
+
+    def __call__(self, progress: TeachProgress) -> None:
+        if not self.quiet and time.monotonic() - self.printed >= LINE_SECONDS:
+            self.printed = time.monotonic()
+            done = f"{progress.positions:,} of {progress.wanted:,} positions"
+            print(f"{done}, {progress.positions_per_s:,.0f}/s, {progress.seconds:,.0f} s", file=sys.stderr, flush=True)
 
 
 def progress_table(progress: TeachProgress) -> Table:
