@@ -128,22 +128,35 @@ def best_share(chooser: Chooser, positions: list[tuple[Any, set[int]]]) -> float
     return float(np.mean([int(action) in best for action, (_, best) in zip(chosen, positions, strict=True)]))
 
 
-def goofspiel_nash_conv(chooser: Chooser, cards: int) -> float:
-    """NashConv of the policies that searches find in every position."""
+def all_positions(start: Any) -> list[Any]:
+    """Every position of a game before its end that can be reached."""
+    found, todo = dict[int, Any](), [start]
+    while todo:
+        state = todo.pop()
+        if state.is_over or state.key in found:
+            continue
+        found[state.key] = state
+        todo += [state.after(int(a), int(b)) for a in state.legal_actions(0) for b in state.legal_actions(1)]
+    return list(found.values())
 
-    def strategy(state: Any) -> tuple[Any, Any]:
-        result = chooser.results([state])[0]
-        return result.policy(0, "average")[:cards], result.policy(1, "average")[:cards]
 
-    return float(rf.equilibria.nash_conv(rf.make("goofspiel", cards=cards).initial_state(), strategy))
+def nash_conv(chooser: Any, start: Any) -> float:
+    """NashConv of the average strategies that searches find in every position of a simultaneous game."""
+    states = all_positions(start)
+    policies = {
+        state.key: (result.policy(0, "average"), result.policy(1, "average"))
+        for state, result in zip(states, chooser.results(states), strict=True)
+    }
+    return float(rf.equilibria.nash_conv(start, policies))
 
 
 def measure(task: str, module: Any, given: argparse.Namespace) -> dict[str, Any]:
     """The numbers of one task."""
     if task == "goofspiel":
-        untrained = make(rf.make(module.spec.game, **module.spec.params), module.config, seed=1)
+        game = rf.make(module.spec.game, **module.spec.params)
+        start, untrained = game.initial_state(), make(game, module.config, seed=1)
         both = [
-            goofspiel_nash_conv(Chooser(one, given.device, given.simulations, given.rules, selection="regret"), 5)
+            nash_conv(Chooser(one, given.device, given.simulations, given.rules, selection="regret"), start)
             for one in (module, untrained)
         ]
         return {"nash_conv": both[0], "untrained": both[1]}
