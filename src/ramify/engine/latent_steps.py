@@ -58,7 +58,7 @@ class Step:
         torch, parents, slots = loaded_torch(), self._inputs[0], self._inputs[1]
         actions = self._inputs[2:].T if self._model.acting == "both" else self._inputs[2]
         output = self._model.recurrent(self.store.index_select(0, parents), actions)
-        latents = output.latents
+        latents: Any = output.latents
         if tuple(latents.shape) != (self.rows, *self.store.shape[1:]):
             raise EvaluatorError(
                 f"the model must return latent states of shape {[self.rows, *self.store.shape[1:]]}, "
