@@ -60,6 +60,9 @@ struct Stakes {
   // Whether what is won from here up to any turn lies between them too, or between one of them and 0. Discounting needs
   // it: a discounted sum is a mean of such partial sums, and the whole says nothing of its parts (+3, then -3).
   bool throughout = true;
+  // What each player can make sure of from here, whatever the other does, as far as the game knows. No strategy comes with
+  // it, so that it serves positions below a root, and not the root itself.
+  Rewards secured{-HUGE_VALF, -HUGE_VALF};
 };
 constexpr Stakes zero_sum_stakes(float most) { return {{-most, -most}, {most, most}, true}; }
 

@@ -256,7 +256,7 @@ class Search final : public AnySearch {
   void new_root(const Stakes& stakes) {
     graph_.clear();
     root_ = graph_.create(0, 0);
-    if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount);
+    if (settings_.solver) begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount, true);
     root_priors_.clear();
     slots_.clear();
   }

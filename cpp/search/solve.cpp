@@ -179,7 +179,7 @@ Pick choose_open_pair(const Graph& graph, const Settings& s, const Node& node, c
 
 }  // namespace
 
-void begin_proof(Proof& proof, const Stakes& stakes, double discount) {
+void begin_proof(Proof& proof, const Stakes& stakes, double discount, bool at_root) {
   const bool plain = discount == 1.0;
   for (std::size_t p = 0; p < 2; ++p) {
     // What comes later may weigh less, down to nothing; and a sum says nothing of its discounted parts.
@@ -187,6 +187,11 @@ void begin_proof(Proof& proof, const Stakes& stakes, double discount) {
     proof.most[p] = plain ? stakes.most[p] : stakes.throughout ? std::max(stakes.most[p], 0.0f) : HUGE_VALF;
     proof.low[p] = proof.least[p];
     proof.high[p] = proof.most[p];
+  }
+  if (at_root || !plain) return;
+  for (std::size_t p = 0; p < 2; ++p) {
+    proof.low[p] = std::max(proof.low[p], stakes.secured[p]);
+    if (stakes.zero_sum) proof.high[p] = std::min(proof.high[p], -stakes.secured[1 - p]);
   }
 }
 

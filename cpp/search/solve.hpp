@@ -10,8 +10,8 @@
 
 namespace ramify {
 
-// Bounds that are no bounds at first: what the rules say is at stake.
-void begin_proof(Proof& proof, const Stakes& stakes, double discount);
+// Bounds that are no bounds at first: what the rules say is at stake; and, below the root, what players can secure.
+void begin_proof(Proof& proof, const Stakes& stakes, double discount, bool at_root);
 
 inline bool is_proven(const Proof& proof) {
   return load(proof.low[0]) == load(proof.high[0]) && load(proof.low[1]) == load(proof.high[1]);

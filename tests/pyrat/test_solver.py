@@ -60,6 +60,36 @@ def test_bounds_hold_for_exact_values_and_random_games() -> None:
         assert low <= gained <= high
 
 
+def test_what_players_can_secure_holds_in_every_position() -> None:
+    """Bounds of children that were visited once, before anything below them is known, against exact values."""
+    tight = 0
+    for exact in oracle_positions(40):
+        after = rf.search(exact.state, rf.evaluators.Uniform(), simulations=26, solver=True)
+        assert after.proof is not None
+        low, high = after.proof.edges
+        known = ~np.isnan(after.payoffs[0])
+        assert (low[0][known] <= exact.payoffs[known] + 1e-6).all()
+        assert (high[0][known] >= exact.payoffs[known] - 1e-6).all()
+        tight += int((high[0][known] - low[0][known] < 1e-6).sum())
+    assert tight > 40
+
+
+def test_a_root_is_not_proven_without_a_way_to_play() -> None:
+    """Player 0 is nearer to the only cheese, which it still has to find out how to get, also after a move."""
+    state = position(9, cheese=[[2, 0]], max_turns=20)
+    searcher = rf.Searcher(state.game, rf.evaluators.Uniform(), rf.SearchConfig(simulations=200, **PROVE))
+    for _ in range(2):
+        result = searcher.run(state)
+        assert result.proven is not None
+        action = int(np.argmax(result.policy(0, "nash")))
+        assert state.action_name(action, 0) == "RIGHT"
+        other = int(np.argmax(result.policy(1, "nash")))
+        searcher.advance(action, other)
+        state.apply(action, other)
+    assert state.is_over
+    assert state.returns[0] == 1
+
+
 @pytest.mark.parametrize("settings", [{}, {"graph": True}, {"graph": True, "selection": "regret"}])
 def test_a_position_before_the_last_turn_is_proven_by_one_visit(settings: dict[str, Any]) -> None:
     found = 0

@@ -212,6 +212,59 @@ int PyRat::within_reach(const State& s, int player) {
 
 namespace {
 
+// The most half points by pieces that a player reaches before the other, or at the same time, one after the other. The
+// search is cut after a number of steps: what it has found by then can be had as well.
+class Race {
+ public:
+  Race(const State& s, int player) : setup_(*s.setup), turns_(s.setup->max_turns - s.turn) {
+    const Player& other = s.players[static_cast<std::size_t>(1 - player)];
+    for (std::size_t word = 0; word * 64 < setup_.pieces.size(); ++word)
+      for (std::uint64_t left = s.cheese[word]; left && count_ < kMost; left &= left - 1) {
+        const int piece = static_cast<int>(word) * 64 + std::countr_zero(left);
+        const std::uint16_t* const to = setup_.paths.to(setup_.maze, setup_.pieces, piece);
+        pieces_[count_++] = {to, setup_.pieces[static_cast<std::size_t>(piece)], other.mud + to[other.cell]};
+      }
+    const Player& own = s.players[static_cast<std::size_t>(player)];
+    run(own.cell, own.mud, 0, 0);
+  }
+  int best() const { return best_; }
+
+ private:
+  static constexpr int kMost = 16, kSteps = 200;
+  struct Piece {
+    const std::uint16_t* to;
+    int cell, other;  // the turn in which the other player is there at the earliest
+  };
+
+  void run(int cell, int turn, unsigned taken, int gained) {
+    best_ = std::max(best_, gained);
+    for (int k = 0; k < count_; ++k) {
+      const Piece& piece = pieces_[static_cast<std::size_t>(k)];
+      const int there = turn + piece.to[cell];
+      if (taken >> k & 1 || there > turns_ || there > piece.other || piece.to[cell] == Paths::kNever) continue;
+      if (++steps_ > kSteps) return;
+      run(piece.cell, there, taken | 1u << k, gained + (there < piece.other ? 2 : 1));
+    }
+  }
+
+  const Setup& setup_;
+  int turns_, count_ = 0, steps_ = 0, best_ = 0;
+  std::array<Piece, kMost> pieces_;
+};
+
+}  // namespace
+
+// A majority ends the game: one's own after the gain that it takes, and where the other might have one, nothing is sure.
+float PyRat::secured(const State& s, int player, float others) const {
+  const int gain = Race(s, player).best(), total = s.setup->total;
+  const int other = std::min(static_cast<int>(2 * others), 2 * s.left - gain);
+  if (s.players[static_cast<std::size_t>(1 - player)].score + other > total) return -HUGE_VALF;
+  const int own = std::min(gain, total + 1 - s.players[static_cast<std::size_t>(player)].score);
+  return static_cast<float>(reward_ == Reward::kCheese ? own : own - other) / 2;
+}
+
+namespace {
+
 // A player on its random way, and whether it stands on cheese, out of the mud.
 struct Walker {
   unsigned cell, mud;

@@ -152,8 +152,9 @@ class PyRat {
   Stakes stakes(const State& s) const {
     if (reward_ == pyrat::Reward::kWin) return zero_sum_stakes(1.0f);
     const Rewards most{static_cast<float>(within_reach(s, 0)), static_cast<float>(within_reach(s, 1))};
-    if (reward_ == pyrat::Reward::kCheese) return {{0.0f, 0.0f}, most, false};
-    return {{-most[1], -most[0]}, most, true};
+    const bool own = reward_ == pyrat::Reward::kCheese;
+    const Rewards least = own ? Rewards{0.0f, 0.0f} : Rewards{-most[1], -most[0]};
+    return {least, most, !own, true, {secured(s, 0, most[1]), secured(s, 1, most[0])}};
   }
   // The scale of values.
   float remaining(const State& s) const { return reward_ == pyrat::Reward::kWin ? 1.0f : static_cast<float>(s.left); }
@@ -222,6 +223,8 @@ class PyRat {
   Rewards reward(const State& s, const std::array<int, 2>& gained) const;
   // At least as many pieces as a player can take before the last turn.
   static int within_reach(const State& s, int player);
+  // What a player can make sure of by pieces that it gets to before the other can, who may take up to `others` pieces.
+  float secured(const State& s, int player, float others) const;
 
   // The planes of `observe` that tell of ways to the cheese.
   void observe_paths(const State& s, const pyrat::Player& own, const pyrat::Player& other, float* out) const;

@@ -115,13 +115,14 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards r
   if (settings_.solver) {
     check_zero_sum(rewards);
     stakes = dynamics_.stakes(worker.cursor);
-    if (dynamics_.swaps(shared.symmetry)) std::swap(stakes.least[0], stakes.least[1]), std::swap(stakes.most[0], stakes.most[1]);
+    if (dynamics_.swaps(shared.symmetry))
+      for (Rewards* pair : {&stakes.least, &stakes.most, &stakes.secured}) std::swap((*pair)[0], (*pair)[1]);
   }
   const bool swapped = dynamics_.swaps(worker.symmetry);  // the node's own players, and then its child's
   if (swapped) std::swap(rewards[0], rewards[1]);
   const std::uint32_t mark = !over && swapped != dynamics_.swaps(shared.symmetry) ? kExchanged : 0;
   const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found, [&](Node& fresh) {
-    if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount);
+    if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount, false);
   });
   if (!child) return 0;
   worker.stats.transpositions += found;

@@ -194,6 +194,10 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
         if (symmetry) turn_words(graph_.node(child), symmetry);
         root_ = graph_.compact(child);
         root_priors_ = read_priors(graph_, graph_.node(root_));
+        if (std::isfinite(stakes.secured[0])) {  // as a root it needs a proof by its edges, which say how to play
+          begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount, true);
+          update_proof(graph_, settings_, graph_.node(root_), zero_sum_);
+        }
         return {rewards, true};
       } catch (const std::bad_alloc&) {  // the old graph is half moved: only what is new can be trusted
       }
