@@ -71,7 +71,7 @@ def test_a_few_positions_are_learnt_by_heart(config: dict) -> None:
     moves, wins = torch.arange(6) * 700 + 14, torch.tensor([0, 1, 2, 0, 1, 2])
     optimizer = torch.optim.AdamW(module.parameters(), lr=3e-3)
     losses = []
-    for _ in range(40):
+    for _ in range(25):
         outputs = module(x)
         loss = torch.nn.functional.cross_entropy(outputs["logits"], moves)
         loss = loss + torch.nn.functional.cross_entropy(outputs["wdl"], wins)
@@ -79,7 +79,7 @@ def test_a_few_positions_are_learnt_by_heart(config: dict) -> None:
         loss.backward()
         optimizer.step()
         losses.append(float(loss.detach()))
-    assert losses[-1] < 0.2 * losses[0]
+    assert losses[-1] < 0.4 * losses[0]
 
 
 def test_attention_heads_are_checked_and_other_boards_fit() -> None:

@@ -158,7 +158,7 @@ def test_an_engine_that_dies_is_restarted_and_one_that_never_works_is_told(tmp_p
     assert done.failures >= 1
     assert labelled(tmp_path / "a")[0] == done.positions >= 12
     with pytest.raises(EngineError, match="out of luck"):
-        teach(tmp_path / "b", config("dies 0"), 30, engines=1)
+        teach(tmp_path / "b", TeachConfig(command=f"{sys.executable} -S -c 'exit(\"out of luck\")'"), 30, engines=1)
     with pytest.raises(EngineError, match="no program"):
         teach(tmp_path / "c", TeachConfig(command="no-such-engine"), 30)
 

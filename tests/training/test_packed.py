@@ -34,7 +34,7 @@ def some_games(game, games: int = 5, **play) -> list[bytes]:
     [
         ("tictactoe", {}, {}),
         ("hex", {"size": 4}, {"resign_below": -0.2, "resign_moves": 1}),
-        ("chess", {}, {"max_moves": 7, "opening_moves": 4}),
+        ("chess", {}, {"max_moves": 4, "opening_moves": 2}),
         ("connect_four", {}, {"max_moves": 9}),
     ],
 )

@@ -47,7 +47,7 @@ class TeachConfig(Settings):
         description="Softmax temperature of the policy, over asinh(pawns): at 0.12, 12 centipawns are a factor e.",
     )
     label_share: float = Field(
-        0.75, gt=0, le=1, description="Fraction of the positions of a game that is labelled; the rest is only played."
+        0.9, gt=0, le=1, description="Fraction of the positions of a game that is labelled; the rest is only played."
     )
     play_nodes: tuple[int, int] = Field(
         (20, 200), description="Least and most nodes of searches that only choose a move; drawn for each game."
@@ -67,9 +67,9 @@ class TeachConfig(Settings):
     decided_share: float = Field(
         0.25, ge=0, le=1, description="What label_share is multiplied with where a game is decided."
     )
-    decided_moves: int = Field(12, ge=1, description="Moves after which a decided game is ended.")
-    playthrough: float = Field(0.2, ge=0, le=1, description="Fraction of games that are played on though decided.")
-    max_moves: int = Field(240, ge=1, le=10_000, description="Maximum number of moves of a game.")
+    decided_moves: int = Field(8, ge=1, description="Moves after which a decided game is ended.")
+    playthrough: float = Field(0.1, ge=0, le=1, description="Fraction of games that are played on though decided.")
+    max_moves: int = Field(200, ge=1, le=10_000, description="Maximum number of moves of a game.")
     patience: float = Field(30.0, gt=0, description="Seconds without an answer after which the engine is restarted.")
     seed: int = Field(0, ge=0, lt=2**63, description="Seed of the games.")
 
