@@ -125,3 +125,14 @@ def test_presets_are_there() -> None:
             game = config.make_game()
             module = rf.networks.make(game, config.network)
             assert isinstance(module, LearnedModel)
+
+
+@pytest.mark.slow
+def test_playing_and_training_at_once(tmp_path: Path) -> None:
+    """As on a GPU: games come from another process, and positions from loaders."""
+    config = tiny(**LEARNED, loop__overlap=True, loop__checkpoint_seconds=2.0, loop__loaders=1, loop__iterations=2)
+    found = train(config.replace(unroll={"steps": 3, "reanalyse": 0.2}), tmp_path / "run")
+    assert isinstance(load(network_file(found)), LearnedModel)
+    last = list(read_metrics(tmp_path / "run" / "metrics.jsonl", "iteration"))[-1]
+    moves = sum(len(game.moves) for _, games in read_folder(tmp_path / "run" / "games") for game in games)
+    assert 0 < last["positions"] <= moves
