@@ -46,7 +46,7 @@ def test_settings_are_listed_with_defaults_and_meanings(run, words: list[str], c
         (["match", "hex", "search", "random:depth=1"], "no player setting 'depth'; there are name$"),
         (["match", "hex", "search"], r"Missing argument 'second'\. See 'ramify match --help'\.$"),
         (["analyze", "hex", "--visits", "5"], r"No such option: --visits\b.*\. See 'ramify analyze --help'\.$"),
-        (["analyse", "hex"], r"Did you mean 'analyze'\? See 'ramify --help'\.$"),
+        (["analyse", "hex"], r"Did you mean 'analyze', 'analysis'\? See 'ramify --help'\.$"),
     ],
 )
 def test_what_was_typed_wrongly_is_answered_with_what_would_be_right(run, words: list[str], message: str) -> None:

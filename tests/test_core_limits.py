@@ -111,6 +111,7 @@ def search_at_extremes(selection: str, edge: int, state: rf.State) -> None:
         numbers = {name: number or 1e-9 for name, number in numbers.items() if name not in ("noise_fraction",)}
         settings = {**SETTINGS, **choices, "selection": selection, **numbers}
         settings["discount"], settings["max_in_flight"] = min(settings["discount"], 1.0), 1.0
+        settings["error_scale"] = 0.0  # neither of these evaluators predicts errors
         for evaluator in (Huge(), None):
             search = _core.make_search(state.copy(), settings)
             drive(search, state, evaluator)

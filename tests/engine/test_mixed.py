@@ -286,7 +286,7 @@ def test_proofs_agree_with_what_is_learnt() -> None:
 
 def test_nash_secures_what_is_proven() -> None:
     """A proof may come before payoffs are right, or seen: what is played rests on bounds, not on them."""
-    misled = 0
+    wrong = 0
     for seed in range(12):
         for position in solved_positions("goofspiel"):
             if len(position.payoffs) > 3:
@@ -296,6 +296,5 @@ def test_nash_secures_what_is_proven() -> None:
             assert result.proven is not None
             pair = [result.policy(player, "nash")[position.actions[player]] for player in (0, 1)]
             assert rf.equilibria.nash_conv(position.payoffs, pair[0], pair[1]) < 1e-4
-            plain = rf.equilibria.solve(result.payoffs, visits=result.visits)
-            misled += rf.equilibria.nash_conv(position.payoffs, plain.x, plain.y) > 0.01
-    assert misled > 0
+            wrong += bool((result.visits == 0).any() or np.abs(result.payoffs[0] - position.payoffs).max() > 0.01)
+    assert wrong > 0

@@ -479,8 +479,8 @@ def test_not_an_evaluator(wrong: Any) -> None:
     [
         ({"simulation": 3}, "no search setting 'simulation'; did you mean 'simulations'"),
         ({"cpuct": 1.0}, "no search setting 'cpuct'; did you mean 'c_puct'"),
-        ({"zzz": 1}, "no search setting 'zzz'$"),
-        ({"simulations": 0}, "simulations=0.*greater than or equal to 1"),
+        ({"zzz": 1}, "no search setting 'zzz'; there are simulations, "),
+        ({"simulations": 0}, "simulations=0: must be at least 1"),
         ({"simulations": 2.5}, "simulations=2.5"),
         ({"simulations": True}, "simulations=True.*whole number"),
         ({"c_puct": -1}, "c_puct=-1"),
