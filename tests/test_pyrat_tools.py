@@ -134,7 +134,7 @@ def test_exploitability_knows_equilibria_and_greedy_players() -> None:
 
 
 def test_every_agent_has_a_policy(network: str) -> None:
-    states = pyrat_exploitability.positions(next(pyrat_exploitability.boards(3, 1, 60, 0)).state)[:6]
+    states = pyrat_exploitability.positions(next(pyrat_exploitability.boards(3, 1, 3000, 0)).state)[:6]
     for name, agent in pyrat_exploitability.agents(20, network, None).items():
         for state, pair in zip(states, agent(states), strict=True):
             for player in (0, 1):
