@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from pydantic import Field
 from ramify.arena.player import PlayerConfig, Turn
 from ramify.arena.versions import checksums, named_files
 from ramify.games import Game, State
-from ramify.protocols.process import EngineError, EngineProcess
+from ramify.protocols.process import EngineError, EngineOnDemand, EngineProcess
 
 NAME = 200  # characters of a program's name and version
 SCRIPTS = frozenset({".jar", ".js", ".lua", ".pl", ".py", ".rb", ".sh"})  # programs that others run
@@ -94,44 +94,28 @@ def texts_in(value: Any) -> list[str]:
     return [text for one in inner for text in texts_in(one)]
 
 
-class EnginePlayer(ABC):
+class EnginePlayer(EngineOnDemand):
     """A running engine. It gets a new game and the whole position at each turn, so that its choice does not depend on
     earlier turns. After a failure it is restarted."""
 
     name = ""  # as the program gives it
 
     def __init__(self, config: EngineConfig) -> None:
+        super().__init__(config.command)
         self.config = config
-        self._process: EngineProcess | None = None
-        self._start()
+        self._running()
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
         """An action for each turn; after a failure the engine is ended and EngineError is raised."""
         return [self._guarded(turn) for turn in turns]
 
-    def close(self) -> None:
-        """End the engine."""
-        if self._process is not None:
-            process, self._process = self._process, None
-            process.close()
-
     def _guarded(self, turn: Turn) -> int:
         try:
-            action = self._ask(self._start(), turn)
+            action = self._ask(self._running(), turn)
         except BaseException:
             self.close()
             raise
         return action
-
-    def _start(self) -> EngineProcess:
-        if self._process is None:
-            self._process = EngineProcess(self.config.command)
-            try:
-                self._greet(self._process)
-            except BaseException:
-                self.close()
-                raise
-        return self._process
 
     def _illegal(self, state: State, answer: str) -> EngineError:
         self.close()
@@ -139,10 +123,6 @@ class EnginePlayer(ABC):
 
     def _deadline(self, seconds: float = 0.0) -> float:
         return time.monotonic() + seconds + self.config.patience
-
-    @abstractmethod
-    def _greet(self, process: EngineProcess) -> None:
-        """Send the initial commands after the engine has started."""
 
     @abstractmethod
     def _ask(self, process: EngineProcess, turn: Turn) -> int:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections import deque
 from pathlib import Path
 
@@ -227,3 +228,31 @@ def end(process: subprocess.Popen[bytes], selector: selectors.BaseSelector) -> N
         os.killpg(process.pid, signal.SIGKILL)
     process.stdout.close()
     process.stderr.close()
+
+
+class EngineOnDemand(ABC):
+    """An engine that is started when it is needed, and again once it was closed, as after a failure."""
+
+    def __init__(self, command: str) -> None:
+        self._program = command
+        self._process: EngineProcess | None = None
+
+    @abstractmethod
+    def _greet(self, process: EngineProcess) -> None:
+        """The first words with an engine that was just started; if they fail, it is ended."""
+
+    def _running(self) -> EngineProcess:
+        if self._process is None:
+            self._process = EngineProcess(self._program)
+            try:
+                self._greet(self._process)
+            except BaseException:
+                self.close()
+                raise
+        return self._process
+
+    def close(self) -> None:
+        """End the engine."""
+        if self._process is not None:
+            process, self._process = self._process, None
+            process.close()

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from ramify.base.settings import Settings
-from ramify.protocols.process import EngineError, EngineProcess
+from ramify.protocols.process import EngineError, EngineOnDemand, EngineProcess
 
 PAWN = 100.0  # centipawns
 MATE = 8.0  # utility of the longest mate; the largest score of an evaluation is about 6
@@ -155,14 +155,13 @@ def _parse(raw: bytes) -> tuple[int, Line, bool]:
     return 1 if number < 0 else int(raw[number + 9 :].split(None, 1)[0]), line, bound
 
 
-class Teacher:
+class Teacher(EngineOnDemand):
     """A running engine. After a failure it is started again at the next call."""
 
     def __init__(self, config: TeachConfig) -> None:
+        super().__init__(config.command)
         self.config = config
         self.name = ""
-        self.starts = 0
-        self._process: EngineProcess | None = None
 
     def new_game(self) -> None:
         """Forget earlier games, so that the labels of a game do not depend on those before it."""
@@ -182,25 +181,8 @@ class Teacher:
             raise EngineError(f"the engine {self.config.command!r} gave no score in {fen}")
         return found
 
-    def close(self) -> None:
-        """End the engine."""
-        if self._process is not None:
-            process, self._process = self._process, None
-            process.close()
-
     def _deadline(self) -> float:
         return time.monotonic() + self.config.patience
-
-    def _running(self) -> EngineProcess:
-        if self._process is None:
-            self.starts += 1
-            self._process = EngineProcess(self.config.command)
-            try:
-                self._greet(self._process)
-            except BaseException:
-                self.close()
-                raise
-        return self._process
 
     def _greet(self, process: EngineProcess) -> None:
         deadline = self._deadline()
