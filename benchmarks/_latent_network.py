@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ramify.engine import LatentOutput
+from ramify.evaluators.latent import Graph
 
-WARM_UP = 3  # runs before a CUDA graph is captured
 Outputs = tuple[Tensor, ...]  # latents, logits, values, rewards
 
 
@@ -52,26 +52,6 @@ class BoardNetwork(nn.Module):
         value, reward = torch.tanh(self.scalars(board.mean((2, 3))).float()).unbind(1)
         logits = self.policy(board).flatten(1)
         return board.permute(0, 2, 3, 1).contiguous(), logits.contiguous(), value.contiguous(), reward.contiguous()
-
-
-class Graph:
-    """A CUDA graph of a function at one batch size; inputs and outputs lie where they are."""
-
-    def __init__(self, function: Callable[..., Outputs], inputs: tuple[Tensor, ...]) -> None:
-        self.inputs = inputs
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UP):
-                function(*inputs)
-        torch.cuda.current_stream().wait_stream(stream)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
-            self.outputs = function(*inputs)
-
-    def replay(self) -> Outputs:
-        self._graph.replay()
-        return self.outputs
 
 
 class BoardModel:
@@ -120,8 +100,7 @@ class BoardModel:
     def graph(self, name: str, rows: int, *like: Tensor) -> Graph:
         """The graph of a function at this batch size."""
         if (name, rows) not in self._graphs:
-            inputs = tuple(torch.zeros((rows, *x.shape[1:]), dtype=x.dtype, device=x.device) for x in like)
-            self._graphs[name, rows] = Graph(self._calls[name], inputs)
+            self._graphs[name, rows] = Graph(self._calls[name], rows, like)
         return self._graphs[name, rows]
 
     def ceiling(self, rows: int, shape: tuple[int, ...]) -> Callable[[], object]:

@@ -16,6 +16,22 @@ WARM_UP = 3  # calls before a CUDA graph is captured
 Outputs = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
 
 
+def captured(function: Callable[[], Any], device: Any) -> tuple[Callable[[], object], Any]:
+    """A CUDA graph of a function: what replays it, and the outputs, which lie where they are at every replay."""
+    torch = loaded_torch()
+    with torch.no_grad(), torch.cuda.device(device):
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UP):
+                function()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            outputs = function()
+    return graph.replay, outputs
+
+
 class Step:
     """Reads latent states from their slots, evaluates them and writes the next ones, at one batch size.
 
@@ -33,7 +49,7 @@ class Step:
         self._replay: Callable[[], object] | None = None
         self._packed: Any = None
         if store.device.type == "cuda":
-            self._capture()
+            self._replay, self._packed = captured(self._evaluate, store.device)
 
     def run(self, inputs: Any) -> Any:
         """The outputs of parents, slots and actions, [4, rows], as bytes on the device."""
@@ -73,20 +89,6 @@ class Step:
         self._forms = [(np.uint16 if x.dtype == torch.bfloat16 else np.float32, tuple(x.shape)) for x in parts]
         flat = [x.flatten().clone(memory_format=torch.contiguous_format) for x in parts]
         return torch.cat([x.view(torch.uint8) for x in flat])
-
-    def _capture(self) -> None:
-        torch = loaded_torch()
-        with torch.no_grad(), torch.cuda.device(self.store.device):
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                for _ in range(WARM_UP):
-                    self._evaluate()
-            torch.cuda.current_stream().wait_stream(side)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-                self._packed = self._evaluate()
-        self._replay = graph.replay
 
 
 class Steps:

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from ramify._core import EvaluatorError
 from ramify.engine.batch import LatentOutput
-from ramify.evaluators.cuda import WARM_UP, compiled, tensors
+from ramify.engine.latent_steps import captured
+from ramify.evaluators.cuda import compiled, tensors
 from ramify.evaluators.onnx import as_array, check_finite
 from ramify.evaluators.pending import NETWORK_C_PUCT
 from ramify.evaluators.torch_threads import run_calls
@@ -53,7 +54,7 @@ class LatentNetwork:
             name: cast(Any, compiled(_Function(self._live, name)) if wanted else getattr(self._live, name))
             for name in ("initial", "recurrent")
         }
-        self._graphs: dict[tuple[Any, ...], _Graph] = {}
+        self._graphs: dict[tuple[Any, ...], Graph] = {}
 
     @property
     def num_parameters(self) -> int:
@@ -114,7 +115,7 @@ class LatentNetwork:
         key = (name, size)
         with torch.cuda.device(self.input_device):
             if key not in self._graphs:
-                self._graphs[key] = _Graph(self._functions[name], size, inputs)
+                self._graphs[key] = Graph(self._functions[name], size, inputs)
             graph = self._graphs[key]
             for given, buffer in zip(inputs, graph.inputs, strict=True):
                 buffer[:rows].copy_(given)
@@ -177,21 +178,14 @@ class _Function(nn.Module):
         return found
 
 
-class _Graph:
+class Graph:
     """A CUDA graph of a function at one batch size; inputs and outputs lie where they are."""
 
     def __init__(self, function: Callable[..., Outputs], size: int, like: tuple[Tensor, ...]) -> None:
         self.inputs = tuple(torch.zeros((size, *x.shape[1:]), dtype=x.dtype, device=x.device) for x in like)
-        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(WARM_UP):
-                function(*self.inputs)
-        torch.cuda.current_stream().wait_stream(stream)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph, capture_error_mode="thread_local"):
-            self.outputs = function(*self.inputs)
+        self._replay, outputs = captured(lambda: function(*self.inputs), like[0].device)
+        self.outputs: Outputs = outputs
 
     def replay(self) -> Outputs:
-        self._graph.replay()
+        self._replay()
         return self.outputs
