@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 import os
 import random
 import re
@@ -21,87 +20,17 @@ import pytest
 from typer.testing import CliRunner
 
 import ramify as rf
-from ramify.chess import ChessNN, centipawns, win_draw_loss
+from ramify.chess import ChessNN, centipawns
 from ramify.cli.app import app
 from ramify.evaluators import Function
 from ramify.protocols.clock import seconds_for_move
-from ramify.protocols.mates import Mate, find_mate, shorter_mate
 from ramify.protocols.tablebases import Tablebases
-from ramify.protocols.uci import UciEngine, serve
+from ramify.protocols.uci import serve
 from ramify.protocols.uci_limits import Limits
 from ramify.protocols.uci_options import OPTIONS, UciSettings, changed
+from tests.protocols.uci_session import MATE_IN_TWO, PATIENCE, Session, infos
 
-GOLDEN = Path(__file__).parent.parent / "golden"
 COMMAND = [sys.executable, "-m", "ramify", "uci"]
-PATIENCE = 60.0  # seconds for an answer on a busy machine
-MATE_IN_TWO = "position fen 7k/8/8/5K2/6Q1/8/8/8 w - - 0 1"
-
-
-class Session:
-    """An engine, what it has written, and ways to wait for more."""
-
-    def __init__(self, **settings: Any) -> None:
-        self.lines: list[str] = []
-        self._more = threading.Condition()
-        self.engine = UciEngine(self._take, UciSettings(**settings), "7.0")
-
-    def _take(self, text: str) -> None:
-        with self._more:
-            self.lines += text.splitlines()
-            self._more.notify_all()
-
-    def send(self, *lines: str) -> list[str]:
-        """Execute commands; what is written at once."""
-        before = len(self.lines)
-        for line in lines:
-            self.engine.execute(line)
-        return self.lines[before:]
-
-    def until(self, start: str, since: int = 0) -> list[str]:
-        """What was written up to a line that begins so."""
-        with self._more:
-            found = self._more.wait_for(
-                lambda: any(line.startswith(start) for line in self.lines[since:]), timeout=PATIENCE
-            )
-            assert found, self.lines[since:]
-            at = next(number for number, line in enumerate(self.lines) if number >= since and line.startswith(start))
-            return self.lines[since : at + 1]
-
-    def go(self, command: str = "go nodes 50") -> list[str]:
-        """What a search writes, up to its bestmove."""
-        before = len(self.lines)
-        self.send(command)
-        return self.until("bestmove", before)
-
-
-@pytest.fixture
-def session():
-    made = Session(network="material")
-    yield made
-    made.engine.close()
-
-
-def fields(line: str) -> dict[str, Any]:
-    """An info line by the names of the protocol."""
-    words, found = line.split()[1:], dict[str, Any]()
-    names = ("depth", "seldepth", "multipv", "nodes", "nps", "hashfull", "time", "tbhits")
-    while words:
-        name = words.pop(0)
-        if name == "score":
-            found[words[0]] = int(words[1])
-            del words[:2]
-        elif name == "wdl":
-            found["wdl"], words = [int(word) for word in words[:3]], words[3:]
-        elif name == "pv":
-            found["pv"], words = words, []
-        else:
-            assert name in names, line
-            found[name] = int(words.pop(0))
-    return found
-
-
-def infos(lines: list[str]) -> list[dict[str, Any]]:
-    return [fields(line) for line in lines if line.startswith("info depth")]
 
 
 # --- the conversation ---
@@ -495,61 +424,6 @@ def test_limits() -> None:
     assert (read.numbers["wtime"], read.get("btime"), read.infinite) == (5, 1, True)
     assert read.get("nodes") == 10**12
     assert Limits.read(["nodes", "٣", "movetime"]).unknown == ("nodes", "٣", "movetime")
-
-
-# --- mates ---
-
-
-def test_mates_are_announced_and_the_shortest_is_played(session: Session) -> None:
-    rows = [json.loads(line) for line in (GOLDEN / "chess_mates.jsonl").read_text().splitlines()]
-    for row in [row for row in rows if row["mate_in"] < 3][::5] + [row for row in rows if row["mate_in"] == 3][::5]:
-        session.send("ucinewgame", f"position fen {row['fen']}")
-        lines = session.go("go movetime 5000")
-        assert infos(lines)[-1]["mate"] == row["mate_in"], row["fen"]
-        assert lines[-1].split()[1] in row["winning_moves"], row["fen"]
-
-
-def test_a_mate_that_cannot_be_avoided_is_announced(session: Session) -> None:
-    session.send(MATE_IN_TWO + " moves f5f6")
-    shown = infos(session.go("go movetime 2000"))[-1]
-    assert (shown["mate"], shown["wdl"]) == (-1, [0, 0, 1000])
-
-
-def test_go_mate(session: Session) -> None:
-    session.send(MATE_IN_TWO)
-    shown = infos(session.go("go mate 2"))[-1]
-    assert (shown["mate"], len(shown["pv"])) == (2, 3)
-    lines = session.go("go mate 1 nodes 50")  # there is none: the answer is that of an ordinary search
-    assert lines[-1].startswith("bestmove ")
-
-
-def test_the_solver_proves_mates_for_the_lines_it_shows(session: Session) -> None:
-    """With some moves only there is no search for mates: the tree proves it."""
-    session.send(MATE_IN_TWO)
-    shown = infos(session.go("go searchmoves f5f6 nodes 5000"))[-1]
-    assert (shown["mate"], shown["pv"][0], len(shown["pv"])) == (2, "f5f6", 3)
-
-
-def test_a_longer_mate_is_shortened() -> None:
-    state = rf.make("chess").state("7k/8/8/5K2/6Q1/8/8/8 w - - 0 1")  # type: ignore[attr-defined]
-    known = Mate(5, ())
-    assert shorter_mate(state, known, time.monotonic() + PATIENCE, lambda: False).moves == 2
-    assert shorter_mate(state, known, time.monotonic() - 1, lambda: False) is known
-    assert find_mate(state, moves=1) is None
-    assert find_mate(state, stop=lambda: True, nodes=10**9) is None or True
-
-
-def test_values_as_scores() -> None:
-    assert [centipawns(value) for value in (-1.0, 0.0, 1.0)] == [-centipawns(1.0), 0, centipawns(1.0)]
-    last = -1e9
-    for value in np.linspace(-1, 1, 41):
-        win, draw, loss = win_draw_loss(float(value))
-        assert win + draw + loss == pytest.approx(1.0)
-        assert win - loss == pytest.approx(float(value), abs=1e-9)
-        assert min(win, draw, loss) >= 0
-        assert centipawns(float(value)) > last
-        last = centipawns(float(value))
-    assert win_draw_loss(0.0)[1] > win_draw_loss(0.8)[1]
 
 
 # --- the program ---
