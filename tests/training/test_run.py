@@ -20,7 +20,7 @@ import ramify as rf
 from ramify.networks import network_id
 from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
-from ramify.training.checkpoints import LEARNER
+from ramify.training.checkpoints import LEARNER, read_progress
 from ramify.training.overlap import load_shard
 from ramify.training.run import Training
 from tests.training.helpers import losses, tiny
@@ -215,6 +215,26 @@ def test_other_records_are_learnt_from_too(unbroken, tmp_path):
     (tmp_path / "nothing").mkdir()
     with pytest.raises(ValueError, match="no recorded positions"):
         train(tiny(sources=[{"folder": str(tmp_path / "nothing"), "weight": 1}]), tmp_path / "other")
+
+
+def test_sources_are_learnt_from_before_the_first_game(unbroken, tmp_path):
+    sources = [{"folder": str(unbroken / "games"), "weight": 1.0}]
+    config = tiny(sources=sources, loop__source_steps=7, loop__iterations=1)
+    train(config, tmp_path / "whole")
+    first = checkpoints(tmp_path / "whole" / "checkpoints")[0]
+    assert read_progress(first)["steps"] == 7
+    assert network_id(rf.networks.load(network_file(first))) != network_id(rf.networks.make(config.make_game(), config.network))
+    assert len(losses(tmp_path / "whole")) > 7  # and then from games of the run
+
+    longer = tiny(sources=sources, loop__source_steps=20, loop__iterations=1)
+    with pytest.raises(KeyboardInterrupt):
+        train(longer, tmp_path / "resumed", show=Breaker(lambda status: status.phase == "training on sources"))
+    train(longer, tmp_path / "resumed")
+    assert read_progress(checkpoints(tmp_path / "resumed" / "checkpoints")[0])["steps"] == 20
+    train(longer, tmp_path / "unbroken")
+    assert identity(tmp_path / "resumed") == identity(tmp_path / "unbroken")
+    with pytest.raises(ValueError, match="source_steps needs sources"):
+        tiny(loop__source_steps=1)
 
 
 def test_a_network_to_start_from(unbroken, tmp_path):

@@ -41,6 +41,7 @@ COUNTED = (
     "games",
     "uniform_share",
     "batch",
+    "source_steps",
     "replay_ratio",
     "exact",
     "rollout_iterations",

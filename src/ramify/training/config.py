@@ -291,6 +291,13 @@ class LoopConfig(Settings):
             "they keep the games varied if the network's policy becomes too narrow."
         ),
     )
+    source_steps: int = Field(
+        0,
+        ge=0,
+        description=(
+            "Number of training steps on the additional sources alone, before the first game of the run is played."
+        ),
+    )
     replay_ratio: float = Field(
         4.0, gt=0, description="Average number of times each recorded position is sampled for training."
     )
@@ -446,6 +453,8 @@ class TrainConfig(Settings):
         for name in ("rollout_iterations", "uniform_share"):
             if getattr(self.loop, name) and self.loop.overlap:
                 raise ValueError(f"loop.{name} needs loop.overlap=false: with overlap there are no iterations")
+        if self.loop.source_steps and not self.sources:
+            raise ValueError("loop.source_steps needs sources: they are what these steps learn from")
         if self.records:
             self._check_records()
         ends = [stage.until for stage in self.curriculum]

@@ -297,9 +297,8 @@ class OverlappedTrainer:
     def behind(self) -> bool:
         """Whether the replay ratio allows more steps."""
         training, loop = self.training, self.training.config.loop
-        return (
-            len(training.replay) > 0 and training.learner.steps * loop.batch < loop.replay_ratio * training.replay.total
-        )
+        steps = training.learner.steps - loop.source_steps
+        return len(training.replay) > 0 and steps * loop.batch < loop.replay_ratio * training.replay.total
 
     def look_at_player(self) -> None:
         """Read the messages of the self-play process."""

@@ -126,12 +126,24 @@ class Training:
         if not counted:
             self._count_from_history()
         self.status.iteration, self.status.step = self.iterations_over, self.learner.steps
-        if self.learner.steps == 0 and self.iteration == 0:
+        if self.learner.steps == 0 and self.iteration == 0 and not self.config.loop.source_steps:
             try:
                 self.checkpoint()
             except BaseException:
                 self.metrics.close()
                 raise
+
+    def learn_sources(self) -> None:
+        """Train on the sources alone, for ``loop.source_steps`` steps; the first checkpoint of the run comes after."""
+        steps = self.config.loop.source_steps
+        if not steps or latest(self.folder / "checkpoints") is not None:
+            return
+        while self.learner.steps < steps and not self.out_of_time:
+            self.train_step(0.0)
+            if self.learner.steps % 10 == 0:
+                self.show(phase="training on sources", share=self.learner.steps / steps)
+        self.flush_steps()
+        self.checkpoint()
 
     # Paths and state.
 
@@ -477,6 +489,7 @@ def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = 
         with terminable():
             training.begin(sinks, show)
             try:
+                training.learn_sources()
                 if training.config.records:
                     train_on_records(training)
                 else:
