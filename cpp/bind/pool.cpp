@@ -39,6 +39,7 @@ PlaySettings to_play(const nb::dict& d, const Settings& search) {
   s.acting = to_policy(field<nb::dict>(d, "acting"), search);
   s.rollouts = field<int>(d, "rollouts");
   s.greedy = field<bool>(d, "greedy");
+  s.prior = static_cast<float>(field<double>(d, "prior"));
   return s;
 }
 

@@ -41,6 +41,7 @@ struct NativeEvaluator {
   int rollouts = 0;  // 0: value 0 and uniform priors; else the mean of so many games played to their end
   std::uint64_t seed = 0;
   bool greedy = false;  // by the game's greedy player, otherwise at random
+  float prior = 0.0f;   // the share of the prior that the greedy player's actions have, evenly; the rest is uniform
 };
 
 struct SearchStats {

@@ -151,7 +151,7 @@ int Pool::advance(Slot& slot) {
     if (left > 0) {
       constexpr double kSlice = 0.05;  // seconds for all games together, after which the caller may look for Ctrl-C
       const std::int64_t made =
-          slot.search->run_native({play_.rollouts, seed_, play_.greedy}, left, kSlice / static_cast<double>(slots_.size()));
+          slot.search->run_native({play_.rollouts, seed_, play_.greedy, play_.prior}, left, kSlice / static_cast<double>(slots_.size()));
       if (made < left && !slot.search->proven()) return 0;
     }
     const Report found = slot.search->report({});

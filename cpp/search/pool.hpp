@@ -37,6 +37,7 @@ struct PlaySettings {
   PolicySettings acting;                // what actions are sampled from
   int rollouts = -1;                    // evaluated in the core, by so many games played on; -1: from outside
   bool greedy = false;                  // these games are played by the greedy player, otherwise at random
+  float prior = 0.0f;                   // of the greedy player's actions, see NativeEvaluator
 };
 
 class Pool {

@@ -308,6 +308,8 @@ class Search final : public AnySearch {
 
   // --- up ---
   void fill_uniform(Node& node);
+  void fill_greedy(Worker& worker, Node& node, float share)
+    requires(kGreedy);
   void fill_priors(Worker& worker, const Leaf& leaf, LogitRow logits, std::size_t stride, int row);
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, LogitRow logits, int row);
   void finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values, const std::vector<Step>& path);

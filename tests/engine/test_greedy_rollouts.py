@@ -68,6 +68,26 @@ def test_rollouts_are_greedy_games() -> None:
         assert (np.abs(value - played.mean(axis=0)) <= 5 * error + 1e-6).all()
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_greedy_actions_have_a_share_of_the_prior(share: float) -> None:
+    """Evenly among them; what is left is uniform over the outcomes."""
+    for seed in range(6):
+        state = maze().initial_state(seed=seed)
+        for turn in range(4):
+            result = rf.search(state, rf.evaluators.GreedyRollout(1, prior=share), simulations=2)
+            for player in (0, 1):
+                first_actions = sorted({int(action) for action in state.outcomes(player)[0]})
+                best = state.greedy_actions(player).tolist()
+                expected = np.zeros(5)
+                expected[first_actions] = (1 - share) / len(first_actions)
+                expected[best] += share / len(best)
+                np.testing.assert_allclose(result.prior[player], expected, atol=1e-3, err_msg=f"{seed} {turn}")
+            state.apply(*(int(state.greedy_actions(player)[0]) for player in (0, 1)))
+    for wrong in (-0.1, 1.0, True, "half", float("nan")):
+        with pytest.raises(ValueError, match="prior must be a number"):
+            rf.evaluators.GreedyRollout(1, prior=wrong)
+
+
 def test_only_games_that_know_a_greedy_player() -> None:
     state = rf.make("goofspiel").initial_state()
     assert state.greedy_actions(0) is None
@@ -96,7 +116,7 @@ def test_self_play_with_greedy_rollouts() -> None:
 def test_by_name() -> None:
     from ramify.engine.native import named_evaluator
 
-    assert repr(named_evaluator("greedy")) == "GreedyRollout(1)"
-    assert repr(named_evaluator("greedy:3")) == "GreedyRollout(3)"
+    assert repr(named_evaluator("greedy")) == "GreedyRollout(1, prior=0.5)"
+    assert repr(named_evaluator("greedy:3")) == "GreedyRollout(3, prior=0.5)"
     with pytest.raises(ValueError, match="uniform, rollout, rollout:N, greedy or greedy:N"):
         named_evaluator("greedy:0")

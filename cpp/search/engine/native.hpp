@@ -13,6 +13,25 @@ int Search<D>::playable(Worker& worker, const NativeRun& run, const Cursor& curs
   return dynamics_.legal(cursor, player, worker.actions.data());
 }
 
+// Gives the actions of the greedy player a share of the prior; what is left stays uniform.
+template <class D>
+void Search<D>::fill_greedy(Worker& worker, Node& node, float share)
+  requires(kGreedy)
+{
+  for (int p = 0; p < 2; ++p) {
+    if (!acts(node.acting, p)) continue;
+    const int best = dynamics_.rules().greedy(worker.cursor, p, worker.actions.data());
+    const Action* const end = worker.actions.data() + best;
+    std::uint32_t* words = graph_.words(node, p);
+    const float rest = (1.0f - share) / static_cast<float>(node.outcomes[p]);
+    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) {
+      const Action action = word_action(words[i]);
+      const bool chosen = std::find<const Action*>(worker.actions.data(), end, action) != end;
+      words[i] = make_word(chosen ? rest + share / static_cast<float>(best) : rest, action);
+    }
+  }
+}
+
 // Plays the game under way on to its end. False if the clock stops it: every call makes some progress, and one that is
 // late gives a game a few thousand plies.
 template <class D>
@@ -104,6 +123,8 @@ template <class D>
 bool Search<D>::evaluate_native(Worker& worker, const NativeRun& run) {
   Node& node = graph_.node(worker.node);
   fill_uniform(node);
+  if constexpr (kGreedy)
+    if (run.evaluator.prior > 0.0f) fill_greedy(worker, node, run.evaluator.prior);
   try {
     if constexpr (D::kLatent) take_slot(node);
     Rollouts rollouts;

@@ -86,6 +86,7 @@ class NativeEvaluator:
 
     rollouts: int = 0
     greedy: bool = False
+    prior: float = 0.0  # the share of the prior that the greedy player's actions have
 
 
 @dataclass(frozen=True)

@@ -36,16 +36,23 @@ class Rollout(NativeEvaluator):
 
 
 class GreedyRollout(Rollout):
-    """Uniform priors; the value is the mean return of ``games`` games between greedy players. Runs inside the core.
+    """The value is the mean return of ``games`` games between greedy players. Runs inside the core.
 
-    For games that know such a player (``state.greedy_actions``): in PyRat it goes to the nearest cheese.
+    A share of the prior, ``prior``, goes to the actions of the greedy player; the rest is uniform. For games that know
+    such a player (``state.greedy_actions``): in PyRat it goes to the nearest cheese.
     """
 
     c_puct = 1.5  # measured: docs/decisions/0053-greedy-rollouts.md
     greedy = True
 
+    def __init__(self, games: int = 1, prior: float = 0.5) -> None:
+        super().__init__(games)
+        if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0 <= prior < 1:
+            raise ValueError(f"prior must be a number from 0 to less than 1, not {prior!r}")
+        self.prior = float(prior)
+
     def __repr__(self) -> str:
-        return f"GreedyRollout({self.rollouts})"
+        return f"GreedyRollout({self.rollouts}, prior={self.prior:g})"
 
 
 ROLLOUTS = {"rollout": Rollout, "greedy": GreedyRollout}  # by name

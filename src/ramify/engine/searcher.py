@@ -439,7 +439,10 @@ class Searcher:
                 return
             seconds = min(NATIVE_SECONDS, budget.seconds())
             if len(searches) == 1:
-                searches[0].run_native(self._native.rollouts, self.seed, simulations[0], seconds, self._native.greedy)
+                native = self._native
+                searches[0].run_native(
+                    native.rollouts, self.seed, simulations[0], seconds, native.greedy, native.prior
+                )
             else:
                 self._native_round(group, searches, simulations, seconds)
 
@@ -468,7 +471,15 @@ class Searcher:
         first = min(made) == 0  # even after the time limit: a search needs one simulation for a result
         shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
         evaluator = self._native
-        group.run_native([searches[i] for i in turn], evaluator.rollouts, self.seed, shares, seconds, evaluator.greedy)
+        group.run_native(
+            [searches[i] for i in turn],
+            evaluator.rollouts,
+            self.seed,
+            shares,
+            seconds,
+            evaluator.greedy,
+            evaluator.prior,
+        )
 
     def _result(self, search: _core.Search, state: State, budget: Budget, own: bool = True) -> SearchResult:
         stats: dict[str, Any] = {

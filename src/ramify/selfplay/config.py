@@ -90,7 +90,7 @@ class PlayConfig(Settings):
             raise ValueError("temperature_end must not be greater than temperature")
         return self
 
-    def core(self, search: SearchConfig, *, rollouts: int, greedy: bool = False) -> dict[str, Any]:
+    def core(self, search: SearchConfig, *, rollouts: int, greedy: bool = False, prior: float = 0.0) -> dict[str, Any]:
         """The settings in the form of the compiled pool."""
         return {
             "simulations": search.simulations,
@@ -110,4 +110,5 @@ class PlayConfig(Settings):
             "acting": {"method": self.acting, "nash": self.nash.model_dump()},
             "rollouts": rollouts,
             "greedy": greedy,
+            "prior": prior,
         }
