@@ -1,14 +1,21 @@
-"""Termination of a run's processes: all of them end with the trainer, which Ctrl-C and SIGTERM end cleanly."""
+"""Processes of a run: tasks for several of them, and their end with the trainer, which Ctrl-C and SIGTERM end cleanly."""
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from ramify.base.processes import end_with_parent
+
+AHEAD = 4  # per process: how many tasks are begun before the first result is taken
+HERE = 2  # so few tasks are done without other processes, which take seconds to start
+
+Result = TypeVar("Result")
 
 
 class Terminated(KeyboardInterrupt):
@@ -58,3 +65,22 @@ def start_loader() -> None:
     """Initialise a loader process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is sent to all processes; only the trainer handles it
     end_with_parent()
+
+
+def in_processes(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], processes: int) -> Iterator[Result]:
+    """The results of ``function`` for the arguments of each task, in order, by processes of their own."""
+    if len(tasks) <= HERE:
+        yield from (function(*task) for task in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, context, start_loader) as pool:
+        waiting: list[Future[Result]] = []
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(function, *task))
+                if len(waiting) >= AHEAD * processes:
+                    yield waiting.pop(0).result()
+            while waiting:
+                yield waiting.pop(0).result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)

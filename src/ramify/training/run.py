@@ -18,14 +18,12 @@ import numpy as np
 import torch
 
 from ramify._core import EvaluatorError
-from ramify.engine.config import SearchConfig
 from ramify.games import Game
-from ramify.games import make as make_game
 from ramify.games.ending import CUT_GAMES, refuse_endless
 from ramify.networks import GameNetwork, LearnedModel, load, make, network_id
 from ramify.networks.devices import choose_device
 from ramify.selfplay.journal import recover
-from ramify.selfplay.records import GameRecord, read_folder
+from ramify.selfplay.records import GameRecord
 from ramify.training.checkpoints import (
     LEARNER,
     checkpoints,
@@ -48,6 +46,7 @@ from ramify.training.reanalyse import reanalyse
 from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, check_heads
 from ramify.training.shards import Consumed, ShardWatcher, own_shards, shard_number
+from ramify.training.sources import check_sources, load_source
 from ramify.training.unroll import UnrollReplay
 from ramify.training.windows import StagedReplay
 
@@ -97,7 +96,8 @@ class Training:
         self.learner = make_learner(module, config, self.device)
         shared = config.window, config.targets, self.device
         self.replay = StagedReplay(self.games, *shared, config.loop.games, self._replay)
-        self.sources = [self._source(source.folder) for source in config.sources]
+        check_sources(config)
+        self.sources: list[Replay] = []  # in the order of config.sources, once they are loaded
         self.iteration = self.steps_in_iteration = 0
         self.watcher, self.consumed = ShardWatcher(self.games_folder), Consumed()
         self.unreported: dict[str, float] = {}  # with overlap: metrics of the games since the last checkpoint
@@ -134,7 +134,8 @@ class Training:
                 raise
 
     def learn_sources(self) -> None:
-        """Train on the sources alone, for ``loop.source_steps`` steps; the first checkpoint of the run comes after."""
+        """Load the sources and train on them alone for ``loop.source_steps`` steps, before the first checkpoint."""
+        self._load_sources()
         steps = self.config.loop.source_steps
         if not steps or latest(self.folder / "checkpoints") is not None:
             return
@@ -224,23 +225,19 @@ class Training:
         seed = (config.seed, self.learner.steps, 3)
         reanalyse(stage, self.evaluator, count, config.search, config.targets, seed)
 
-    def _source(self, folder: str) -> Replay:
-        """A replay window over the games of another directory, of this game and possibly another size."""
-        sets, game = [], self.game
-        for header, records in read_folder(folder):
-            if header["game"] != self.config.game:
-                raise ValueError(f"sources: {folder} has games of {header['game']}, not of {self.config.game}")
-            game = make_game(header["game"], **header["params"])
-            search = SearchConfig(**header["search"])
-            heads = None if self.learned else self.heads
-            sets.append(training_samples(game, records, search, self.config, self.players, heads))
-        if not any(map(len, sets)):
-            raise ValueError(f"sources: {folder} has no recorded positions")
-        window = self.config.window.replace(size=sum(map(len, sets)), growing=False)
-        replay = self._replay(game, window)
-        for samples in sets:
-            replay.add(samples)
-        return replay
+    def _load_sources(self) -> None:
+        """Load the replay windows of the sources."""
+        heads = None if self.learned else self.heads
+        for number, source in enumerate(self.config.sources, 1):
+
+            def show(share: float, phase: str = f"loading source {number} of {len(self.config.sources)}") -> None:
+                self.show(phase=phase, share=share)
+
+            game, sets = load_source(source.folder, self.config, self.players, heads, show)
+            replay = self._replay(game, self.config.window.replace(size=sum(map(len, sets)), growing=False))
+            for samples in sets:
+                replay.add(samples)
+            self.sources.append(replay)
 
     def draw(self) -> TrainingBatch:
         """Sample the batch of the next step: from a stage of the run's own games, chosen by its positions in the

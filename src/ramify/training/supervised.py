@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import logging
 import math
-import multiprocessing
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 
 from ramify.selfplay.records import DamagedShard, shards
 from ramify.training.config import TrainConfig
 from ramify.training.packed import PackedReplay, PackedRows, joined_rows, shard_rows
-from ramify.training.processes import start_loader
+from ramify.training.processes import in_processes
 from ramify.training.run import Training
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.05, 20_000  # of the positions; never trained on
-SHARDS_AHEAD = 4  # per loader: how many are asked for before the first of them is taken
-IN_PROCESS = 2  # so few shards are loaded without other processes, which take seconds to start
 
 logger = logging.getLogger("ramify")
 
@@ -56,7 +51,7 @@ def load_records(training: Training) -> PackedReplay:
     config = training.config
     paths = [path for folder in config.records for path in record_shards(folder)]
     began, parts, games = time.perf_counter(), list[PackedRows](), 0
-    for number, found in enumerate(loaded_shards(paths, config), 1):
+    for number, found in enumerate(in_processes(load_rows, [(path, config) for path in paths], config.loop.loaders), 1):
         if found is not None:
             parts.append(found[0])
             games += found[1]
@@ -74,25 +69,6 @@ def record_shards(folder: str) -> list[Path]:
     if not Path(folder).is_dir():
         raise FileNotFoundError(f"records: there is no folder {folder!r}")
     return shards(folder)
-
-
-def loaded_shards(paths: Sequence[Path], config: TrainConfig) -> Iterator[Loaded]:
-    """The positions of every shard, in order; loaded by ``loop.loaders`` processes if there are several shards."""
-    if len(paths) <= IN_PROCESS:
-        yield from (load_rows(path, config) for path in paths)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(config.loop.loaders, context, start_loader) as pool:
-        waiting: list[Future[Loaded]] = []
-        try:
-            for path in paths:
-                waiting.append(pool.submit(load_rows, path, config))
-                if len(waiting) >= SHARDS_AHEAD * config.loop.loaders:
-                    yield waiting.pop(0).result()
-            while waiting:
-                yield waiting.pop(0).result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def load_rows(path: Path, config: TrainConfig) -> Loaded:
