@@ -47,6 +47,15 @@ def test_another_size_takes_the_same_weights(tmp_path: Path) -> None:
         networks.load(file, rf.make("hex", swap=True))
 
 
+def test_a_network_for_another_reward_is_refused(tmp_path: Path) -> None:
+    """Its values would mean something else: the difference of cheese, or one's own."""
+    board = {"width": 5, "height": 5, "cheese": 3}
+    networks.save(tmp_path / "net", networks.make(rf.make("pyrat", **board, reward="difference"), "destinations:1x8"))
+    networks.load(tmp_path / "net", rf.make("pyrat", width=7, height=5, cheese=5, reward="difference"))
+    with pytest.raises(ValueError, match=r"reward=difference, not reward=cheese.*-p reward=difference"):
+        networks.load(tmp_path / "net", rf.make("pyrat", **board, reward="cheese"))
+
+
 def test_what_is_damaged_is_not_loaded(tmp_path: Path) -> None:
     file = networks.save(tmp_path / "net", net("hex", "1x8"))
     content = bytearray(file.read_bytes())

@@ -440,9 +440,7 @@ class Searcher:
             seconds = min(NATIVE_SECONDS, budget.seconds())
             if len(searches) == 1:
                 native = self._native
-                searches[0].run_native(
-                    native.rollouts, self.seed, simulations[0], seconds, native.greedy, native.prior
-                )
+                searches[0].run_native(native.rollouts, self.seed, simulations[0], seconds, native.greedy, native.prior)
             else:
                 self._native_round(group, searches, simulations, seconds)
 

@@ -147,6 +147,8 @@ def load(path: str | os.PathLike[str], game: Game | None = None) -> GameNetwork:
         game = _game_of(facts, file)
     elif game.name != facts["game"]:
         raise ValueError(f"{file} is a network for {facts['game']}, not for {game.name}")
+    else:
+        _check_reward(facts, game, file)
     try:
         config = config_of(facts["network"])
     except TypeError:
@@ -170,6 +172,17 @@ def _game_of(facts: dict[str, Any], file: Path) -> Game:
         return make_game(name, **params)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file} is a network for a game that is not available: {error}") from None
+
+
+def _check_reward(facts: dict[str, Any], game: Game, file: Path) -> None:
+    """Raise a ValueError if the network was trained for another reward of the game: its values mean something else."""
+    trained = facts["params"].get("reward") if isinstance(facts["params"], dict) else None
+    given = game.params.get("reward")
+    if None not in (trained, given) and trained != given:
+        raise ValueError(
+            f"{file} is a network for {game.name} with reward={trained}, not reward={given}: set this parameter of the "
+            f"game (-p reward={trained})"
+        )
 
 
 def _check_fit(file: Path, game: Game, wanted: Mapping[str, tuple[int, ...]] | None, weights: Weights) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ class Pretrained:
     recipe: str
     training: str
     rating: str
+    params: dict[str, Any] = field(default_factory=dict)  # of the game, which it needs; the others are free
 
     @property
     def file(self) -> Path:
@@ -33,7 +34,7 @@ class Pretrained:
 
     def module(self, game: Game | None = None) -> GameNetwork:
         """The torch network, for its own board size or that of the given game."""
-        own: dict[str, Any] = {"size": self.sizes[0]} if self.sizes else {}
+        own = {**self.params, **({"size": self.sizes[0]} if self.sizes else {})}
         return load(self.file, game if game is not None else make_game(self.game, **own))
 
 
@@ -60,6 +61,12 @@ def for_game(game: Game) -> Pretrained | None:
     """The best shipped network for this game, or None."""
     plain = game.params.get("swap") in (None, False)  # no network here has seen the swap action
     size = game.params.get("size")
-    fitting = [entry for entry in shipped() if entry.game == game.name and (not entry.sizes or size in entry.sizes)]
+    fitting = [
+        entry
+        for entry in shipped()
+        if entry.game == game.name
+        and (not entry.sizes or size in entry.sizes)
+        and all(game.params.get(name) == value for name, value in entry.params.items())
+    ]
     fitting.sort(key=lambda entry: entry.sizes.index(size) if size is not None and entry.sizes else 0)
     return fitting[0] if fitting and plain else None
