@@ -114,6 +114,8 @@ void absorb(BoundBatch& batch, const nb::object& logits, const Rows<const float>
   const EvaluationView view = to_view(logits, values, rewards);
   if (values.ndim() < 1 || values.shape(0) < static_cast<std::size_t>(batch.rows))
     throw EvaluatorError("a batch of " + std::to_string(batch.rows) + " rows needs as many values");
+  if (rewards && (rewards->ndim() < 1 || rewards->shape(0) < static_cast<std::size_t>(batch.rows)))
+    throw EvaluatorError("a batch of " + std::to_string(batch.rows) + " rows needs as many rewards");
   const auto work = std::exchange(batch.absorb, nullptr);
   work(view);
 }

@@ -49,7 +49,8 @@ PolicySettings to_policy(const nb::dict& settings, const Settings& search);
 Stakes read_stakes(const nb::object& game, bool solver);
 BatchView to_view(const nb::dict& batch);
 // Logits are float32, or bfloat16 as uint16. Values say the form of both: [rows, 2], or [rows] of who acts; with expected
-// squared errors [rows, 2, 2] or [rows, 1, 2], each value followed by its error. Views of the caller's arrays.
+// squared errors [rows, 2, 2] or [rows, 1, 2], each value followed by its error. Rewards are [rows, 2], or [rows] of who
+// acted where the other player loses as much. Views of the caller's arrays.
 EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
                        const std::optional<Rows<const float>>& rewards = std::nullopt);
 // A batch of leaves as Python holds it, until their evaluation is given back.

@@ -116,6 +116,7 @@ EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
   else throw nb::type_error("logits must be a contiguous array of float32, or of bfloat16 as uint16");
   view.values = values.data();
   view.rewards = rewards ? rewards->data() : nullptr;
+  view.mover_rewards = rewards && rewards->ndim() == 1;
   view.errors = values.ndim() == 3;  // [rows, players, value and error]
   view.per_player = values.ndim() == 2 || (view.errors && values.shape(1) == 2);
   return view;
