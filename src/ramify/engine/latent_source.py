@@ -17,7 +17,7 @@ from ramify.engine.latent_steps import Inputs, Outputs, Steps
 from ramify.engine.latents import Latents, from_bits, loaded_torch, to_device, to_host
 from ramify.games import State
 
-Found = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
+Found = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32]]  # logits, values, rewards
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Part:
 class Started:
     """A batch that the model is evaluating."""
 
-    def __init__(self, wait: Callable[[], Found]) -> None:
+    def __init__(self, wait: Callable[[], Outputs]) -> None:
         self._wait = wait
 
-    def result(self) -> Found:
+    def result(self) -> Outputs:
         return self._wait()
 
 
@@ -113,19 +113,17 @@ class LatentSource:
     def start(self, lane: int, rows: int) -> Started | None:
         return Started(self._submit(lane, rows)) if self.overlaps else None
 
-    def answer(self, lane: int, counts: Sequence[int]) -> Found:
+    def answer(self, lane: int, counts: Sequence[int]) -> Outputs:
         return self._submit(lane, sum(counts))()
 
-    def _submit(self, lane: int, rows: int) -> Callable[[], Found]:
+    def _submit(self, lane: int, rows: int) -> Callable[[], Outputs]:
         """Start the evaluation of a lane's first rows; the result waits for it, and until then its arrays must stay."""
         arrays = self._arrays[lane]
         roots = arrays["parents"][:rows] < 0
         count = int(np.count_nonzero(roots))
         if self._steps is not None and not count:
             wait = self._steps.start(lane, self._inputs[lane], slice(0, rows), rows, self.slots.capacity)
-            return lambda: (
-                self._readable(wait(), rows) or self._joined([self._stepped(arrays, slice(0, rows), wait)], rows)
-            )
+            return lambda: self._read(arrays, rows, wait)
         if count in (0, rows):
             parts = [self._encode(arrays, slice(0, rows)) if count else self._advance(lane, slice(0, rows))]
         else:
@@ -151,15 +149,21 @@ class LatentSource:
         acting, moved = arrays["acting"][rows].view(np.bool_), arrays["actions"][rows] >= 0
         return Part(rows, acting, moved, lambda: once()[0], lambda: once()[1], lambda: once()[2])
 
-    def _readable(self, found: Outputs, rows: int) -> Any:
-        """What a step found, if the core reads it as it is; otherwise None."""
+    def _read(self, arrays: Arrays, rows: int, wait: Callable[[], Outputs]) -> Outputs:
+        found = wait()
+        if self._fitting(found, rows):
+            return found
+        return self._joined([self._stepped(arrays, slice(0, rows), lambda: found)], rows)
+
+    def _fitting(self, found: Outputs, rows: int) -> bool:
+        """Whether the core reads what a step found as it is."""
         logits, values, rewards = found
         alternating = self.model.acting == "alternating"
         for players in ((), (2,)):
             if values.shape == (rows, *players) and logits.shape == (rows, *players, self.num_actions):
                 paid = rewards is None or rewards.shape == (rows, 2) or (alternating and rewards.shape == (rows,))
-                return found if paid and (players or alternating) else None
-        return None
+                return paid and (bool(players) or alternating)
+        return False
 
     def _part(self, arrays: Arrays, rows: Any, output: Any) -> Part:
         """What one call of the model found; its latent states are kept at once."""
