@@ -86,7 +86,7 @@ class LatentSource:
 
     def arrays(self, lane: int, rows: int) -> Arrays:
         arrays, wanted = self._arrays.get(lane), (self._shape, self._pinned())
-        if arrays is None or len(arrays["slots"]) < rows or self._made[lane] != wanted:
+        if arrays is None or len(arrays["acting"]) < rows or self._made[lane] != wanted:
             self._arrays[lane] = arrays = self._new_arrays(rows)
             self._made[lane] = wanted
             if self._steps is not None:
