@@ -60,7 +60,11 @@ struct BoundBatch {
   std::vector<int> counts;  // rows of every search
   std::function<void(const EvaluationView&)> absorb;  // empty once it was called
   nb::object owner;                                   // what the leaves belong to
+  int share = -1;                                     // of a pool: which share of its games
 };
+// What was found for a batch. Raises EvaluatorError if there are too few rows, ValueError if it was absorbed before.
+EvaluationView checked_view(const BoundBatch& batch, nb::handle logits, const Rows<const float>& values,
+                            const std::optional<Rows<const float>>& rewards);
 nb::dict to_python(const Report& report);
 std::unique_ptr<AnySearch> make_python_search(const nb::object& state, Settings settings);
 

@@ -122,6 +122,18 @@ EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
   return view;
 }
 
+EvaluationView checked_view(const BoundBatch& batch, nb::handle logits, const Rows<const float>& values,
+                            const std::optional<Rows<const float>>& rewards) {
+  if (!batch.absorb) throw nb::value_error("this batch was absorbed before");
+  const EvaluationView view = to_view(logits, values, rewards);
+  const auto rows = static_cast<std::size_t>(batch.rows);
+  if (values.ndim() < 1 || values.shape(0) < rows)
+    throw EvaluatorError("a batch of " + std::to_string(rows) + " rows needs as many values");
+  if (rewards && (rewards->ndim() < 1 || rewards->shape(0) < rows))
+    throw EvaluatorError("a batch of " + std::to_string(rows) + " rows needs as many rewards");
+  return view;
+}
+
 nb::dict to_python(const Report& r) {
   nb::dict d;
   d["acting"] = static_cast<int>(r.acting);
