@@ -36,7 +36,7 @@ class Arena {
     clear();
     if (!count_) return;
     std::uint32_t* memory = chunks_[0].load();
-    if (!spare_chunks().keep(memory)) std::free(memory);
+    if (!spare_chunks(true).keep(memory)) std::free(memory);
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -66,7 +66,10 @@ class Arena {
 
   // Everything is free again; the first chunk stays, for what comes next.
   void clear() {
-    for (std::uint32_t chunk = 1; chunk < count_; ++chunk) std::free(chunks_[chunk].exchange(nullptr));
+    for (std::uint32_t chunk = 1; chunk < count_; ++chunk) {
+      std::uint32_t* memory = chunks_[chunk].exchange(nullptr);
+      if (!spare_chunks(false).keep(memory)) std::free(memory);
+    }
     count_ = std::min(count_, 1u);
     next_ = 2;  // offset 0 stays free to mean "none"
     room_ = count_ ? kChunkWords - 2 : 0;
@@ -96,13 +99,14 @@ class Arena {
     return chunks;
   }
 
-  // First chunks of arenas that are gone, for arenas to come: small searches would spend a tenth of their time on
-  // fresh pages otherwise.
+  // Chunks of arenas that are gone, for arenas to come: searches would spend a tenth of their time on fresh pages
+  // otherwise. First chunks, which lie in small pages, are kept apart from others.
   class SpareChunks {
    public:
+    explicit SpareChunks(std::size_t most) : most_(most) { chunks_.reserve(most); }
     bool keep(std::uint32_t* memory) {
       const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
-      if (!guard || chunks_.size() >= kMost) return false;
+      if (!guard || chunks_.size() >= most_) return false;
       chunks_.push_back(memory);
       return true;
     }
@@ -115,21 +119,22 @@ class Arena {
     }
 
    private:
-    static constexpr std::size_t kMost = 4;
+    const std::size_t most_;
     std::mutex mutex_;  // only tried: a process may have been forked while a thread, now gone, held it
     std::vector<std::uint32_t*> chunks_;
   };
-  static SpareChunks& spare_chunks() {
-    static SpareChunks& chunks = *new SpareChunks;  // never destroyed: threads may search until the process is gone
-    return chunks;
+  static SpareChunks& spare_chunks(bool first) {
+    constexpr std::size_t kFirst = 4, kOthers = 16;  // 64 MiB of others: a search of 100,000 simulations in Hex 11x11
+    static SpareChunks& small = *new SpareChunks(kFirst);  // never destroyed: threads may search until the process is gone
+    static SpareChunks& large = *new SpareChunks(kOthers);
+    return first ? small : large;
   }
 
   // A large graph is walked at random: huge pages spare most of its page faults and misses of the address cache. A
   // small one, whose first chunk is hardly touched, would pay for them in memory.
   static std::uint32_t* new_chunk(bool first) {
     constexpr std::size_t kBytes = std::size_t{kChunkWords} * 4, kHugePage = std::size_t{1} << 21;
-    if (first)
-      if (std::uint32_t* spare = spare_chunks().take()) return spare;
+    if (std::uint32_t* spare = spare_chunks(first).take()) return spare;
     auto* memory = static_cast<std::uint32_t*>(first ? std::malloc(kBytes) : std::aligned_alloc(kHugePage, kBytes));
     if (!memory) throw std::bad_alloc();
 #if defined(__linux__)

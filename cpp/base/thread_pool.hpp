@@ -35,6 +35,7 @@ class ThreadPool {
   // of them is thrown again here.
   void run(const std::function<void(int)>& work) {
     if (!shared_ || forks_ != fork_count()) restart();
+    shared_->note_pause();
     shared_->work = &work;
     shared_->running = threads_ - 1;
     ++shared_->round;
@@ -49,10 +50,13 @@ class ThreadPool {
       std::unique_lock<std::mutex> guard(shared_->mutex);
       shared_->done.wait(guard, all_done);
     }
+    if (shared_->spins) shared_->ended = Clock::now();
     if (shared_->error) std::rethrow_exception(std::exchange(shared_->error, nullptr));
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // What the threads have in common. In a block of its own, so that a forked process, which has the block but not the
   // threads, can leave it as it is: a condition that others wait for cannot be destroyed.
   struct Shared {
@@ -66,17 +70,24 @@ class ThreadPool {
     std::atomic<int> sleeping{0};  // workers that have to be woken
     std::atomic<bool> stopping{false};
     bool spins = false;  // there is a core for every thread
+    Clock::time_point ended{};              // when the latest round was done
+    std::atomic<bool> soon_again{false};    // the latest pause between two rounds was short
+
+    // Called by the one who gives out work, before a round.
+    void note_pause() {
+      if (spins) soon_again = Clock::now() - ended < kLong;
+    }
 
     // Waits a moment for a condition, without sleep: work often comes in short pieces, and to wake many threads takes
-    // longer than one of them. Returns whether the condition is met.
+    // longer than one of them. The moment is longer while pauses between rounds are such that it pays, as they are where
+    // a GPU evaluates small batches. Returns whether the condition is met.
+    static constexpr auto kShort = std::chrono::microseconds(200), kLong = std::chrono::microseconds(1000);
     template <class Condition>
     bool spin(Condition met) const {
-      using Clock = std::chrono::steady_clock;
-      constexpr auto kMoment = std::chrono::microseconds(200);
       constexpr int kTurns = 64;  // between two looks at the clock
       if (met()) return true;
       if (!spins) return false;
-      for (const auto end = Clock::now() + kMoment; Clock::now() < end;)
+      for (const auto end = Clock::now() + (soon_again ? kLong : kShort); Clock::now() < end;)
         for (int turn = 0; turn < kTurns; ++turn) {
           if (met()) return true;
           pause_briefly();

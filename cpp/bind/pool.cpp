@@ -116,6 +116,15 @@ std::unique_ptr<BoundPool> make_pool(nb::object game, const nb::dict& settings, 
   return std::make_unique<BoundPool>(BoundPool{{std::move(pool), kBusy}, std::move(game), python});
 }
 
+BoundBatch batch_of(nb::handle_t<BoundPool> self, int share, int rows) {
+  const auto absorb = [&bound = nb::cast<BoundPool&>(self), share](const EvaluationView& evaluation) {
+    const auto lease = bound.pool.use();
+    const MaybeRelease release(bound.python);
+    lease->absorb(share, evaluation);
+  };
+  return {rows, rows, {rows}, absorb, nb::borrow(self), share};
+}
+
 BoundBatch gather(nb::handle_t<BoundPool> self, int share, const nb::dict& arrays) {
   auto& bound = nb::cast<BoundPool&>(self);
   const BatchView view = to_view(arrays);
@@ -126,12 +135,23 @@ BoundBatch gather(nb::handle_t<BoundPool> self, int share, const nb::dict& array
     const MaybeRelease release(bound.python);
     rows = pool->gather(share, view);
   }
-  const auto absorb = [&bound, share](const EvaluationView& evaluation) {
-    const auto lease = bound.pool.use();
+  return batch_of(self, share, rows);
+}
+
+BoundBatch refill(nb::handle_t<BoundPool> self, BoundBatch& batch, const nb::object& logits, const Rows<const float>& values,
+                  const std::optional<Rows<const float>>& rewards, const nb::dict& arrays) {
+  auto& bound = nb::cast<BoundPool&>(self);
+  const BatchView view = to_view(arrays);
+  if (!batch.owner.is(self)) throw nb::value_error("this batch is of another pool");
+  const EvaluationView evaluation = checked_view(batch, logits, values, rewards);
+  const auto pool = bound.pool.use();
+  batch.absorb = nullptr;
+  int rows = 0;
+  {
     const MaybeRelease release(bound.python);
-    lease->absorb(share, evaluation);
-  };
-  return {rows, rows, {rows}, absorb, nb::borrow(self)};
+    rows = pool->refill(batch.share, &evaluation, view);
+  }
+  return batch_of(self, batch.share, rows);
 }
 
 nb::dict to_python(const Pool::Counts& c) {
@@ -157,6 +177,10 @@ void bind_pool(nb::module_& m) {
       .def("gather", &gather, "share"_a, "arrays"_a,
            nb::sig("def gather(self, share: int, arrays: dict[str, Any]) -> LeafBatch"),
            "Play on in one share of the games until each of them awaits an evaluation, and write the rows.")
+      .def("refill", &refill, "batch"_a, "logits"_a, "values"_a, "rewards"_a.none(), "arrays"_a,
+           nb::sig("def refill(self, batch: LeafBatch, logits: NDArray[Any], values: NDArray[Any], "
+                   "rewards: NDArray[Any] | None, arrays: dict[str, Any]) -> LeafBatch"),
+           "Absorb the evaluation of a batch and gather the next one of the same share, in one go.")
       .def("cancel", [](BoundPool& p) { p.pool.use()->cancel(); })
       .def("take_finished", [](BoundPool& p) {
              nb::list records;

@@ -110,10 +110,7 @@ nb::dict to_python(const SearchStats& s) {
 
 void absorb(BoundBatch& batch, const nb::object& logits, const Rows<const float>& values,
             const std::optional<Rows<const float>>& rewards) {
-  if (!batch.absorb) throw nb::value_error("this batch was absorbed before");
-  const EvaluationView view = to_view(logits, values, rewards);
-  if (values.ndim() < 1 || values.shape(0) < static_cast<std::size_t>(batch.rows))
-    throw EvaluatorError("a batch of " + std::to_string(batch.rows) + " rows needs as many values");
+  const EvaluationView view = checked_view(batch, logits, values, rewards);
   const auto work = std::exchange(batch.absorb, nullptr);
   work(view);
 }

@@ -49,7 +49,8 @@ PolicySettings to_policy(const nb::dict& settings, const Settings& search);
 Stakes read_stakes(const nb::object& game, bool solver);
 BatchView to_view(const nb::dict& batch);
 // Logits are float32, or bfloat16 as uint16. Values say the form of both: [rows, 2], or [rows] of who acts; with expected
-// squared errors [rows, 2, 2] or [rows, 1, 2], each value followed by its error. Views of the caller's arrays.
+// squared errors [rows, 2, 2] or [rows, 1, 2], each value followed by its error. Rewards are [rows, 2], or [rows] of who
+// acted where the other player loses as much. Views of the caller's arrays.
 EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
                        const std::optional<Rows<const float>>& rewards = std::nullopt);
 // A batch of leaves as Python holds it, until their evaluation is given back.
@@ -59,7 +60,11 @@ struct BoundBatch {
   std::vector<int> counts;  // rows of every search
   std::function<void(const EvaluationView&)> absorb;  // empty once it was called
   nb::object owner;                                   // what the leaves belong to
+  int share = -1;                                     // of a pool: which share of its games
 };
+// What was found for a batch. Raises EvaluatorError if there are too few rows, ValueError if it was absorbed before.
+EvaluationView checked_view(const BoundBatch& batch, nb::handle logits, const Rows<const float>& values,
+                            const std::optional<Rows<const float>>& rewards);
 nb::dict to_python(const Report& report);
 std::unique_ptr<AnySearch> make_python_search(const nb::object& state, Settings settings);
 

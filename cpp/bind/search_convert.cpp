@@ -116,8 +116,21 @@ EvaluationView to_view(nb::handle logits, const Rows<const float>& values,
   else throw nb::type_error("logits must be a contiguous array of float32, or of bfloat16 as uint16");
   view.values = values.data();
   view.rewards = rewards ? rewards->data() : nullptr;
+  view.mover_rewards = rewards && rewards->ndim() == 1;
   view.errors = values.ndim() == 3;  // [rows, players, value and error]
   view.per_player = values.ndim() == 2 || (view.errors && values.shape(1) == 2);
+  return view;
+}
+
+EvaluationView checked_view(const BoundBatch& batch, nb::handle logits, const Rows<const float>& values,
+                            const std::optional<Rows<const float>>& rewards) {
+  if (!batch.absorb) throw nb::value_error("this batch was absorbed before");
+  const EvaluationView view = to_view(logits, values, rewards);
+  const auto rows = static_cast<std::size_t>(batch.rows);
+  if (values.ndim() < 1 || values.shape(0) < rows)
+    throw EvaluatorError("a batch of " + std::to_string(rows) + " rows needs as many values");
+  if (rewards && (rewards->ndim() < 1 || rewards->shape(0) < rows))
+    throw EvaluatorError("a batch of " + std::to_string(rows) + " rows needs as many rewards");
   return view;
 }
 

@@ -31,6 +31,7 @@ struct EvaluationView {
   LogitRow logits;                 // [rows, 2, num_actions]
   const float* values = nullptr;   // [rows, 2], each number followed by its expected squared error if `errors`
   const float* rewards = nullptr;  // latent: [rows, 2], on the edge into the row's node
+  bool mover_rewards = false;      // they are [rows], of whoever acted on that edge; the other player loses as much
   bool per_player = true;          // false: one row each, [rows, num_actions] and [rows], the acting player's; the
                                    // other wins what it loses. Not where both act.
   bool errors = false;

@@ -1,8 +1,11 @@
 #include "search/graph.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
+
+#include "base/lanes.hpp"
 
 namespace ramify {
 
@@ -112,6 +115,7 @@ void Graph::settle_next(Node& node) const {
   for (std::uint32_t i = first + 1; i < n; ++i) best = std::max(best, all[i]);
   if (best == all[first]) return;
   std::uint32_t place = first;
+  while (place + 4 <= n && !joined(std::bit_cast<Uint4>(lanes<Uint4>(all + place) == best))) place += 4;
   while (all[place] != best) ++place;
   std::swap(all[first], all[place]);
 }

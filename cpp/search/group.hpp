@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "base/thread_pool.hpp"
 #include "search/any_search.hpp"
@@ -22,15 +23,23 @@ struct Part {
 
 class Group {
  public:
-  explicit Group(int threads) : threads_(threads) {}
+  explicit Group(int threads) : threads_(threads), ranges_(static_cast<std::size_t>(threads)) {}
 
   // Calls work(i) for every i below n, in these threads; `together` neighbours at a time, so that threads seldom meet.
+  // A thread begins with the same numbers every time, whose searches may still be in its cache, and then helps others.
   template <class Work>
   void share(std::size_t n, std::size_t together, Work work) {
-    std::atomic<std::size_t> next{0};
-    threads_.run([&](int) {
-      for (std::size_t i; (i = next.fetch_add(together)) < n;)
-        for (std::size_t k = i; k < std::min(i + together, n); ++k) work(k);
+    const std::size_t pieces = (n + together - 1) / together, threads = ranges_.size();
+    for (std::size_t t = 0; t < threads; ++t) {
+      ranges_[t].next = pieces * t / threads * together;
+      ranges_[t].end = std::min(n, pieces * (t + 1) / threads * together);
+    }
+    threads_.run([&](int index) {
+      for (std::size_t t = 0; t < threads; ++t) {
+        Range& range = ranges_[(static_cast<std::size_t>(index) + t) % threads];
+        for (std::size_t i; (i = range.next.fetch_add(together)) < range.end;)
+          for (std::size_t k = i; k < std::min(i + together, range.end); ++k) work(k);
+      }
     });
   }
 
@@ -54,7 +63,13 @@ class Group {
   }
 
  private:
+  struct alignas(64) Range {  // numbers that nobody has begun with
+    std::atomic<std::size_t> next{0};
+    std::size_t end = 0;
+  };
+
   ThreadPool threads_;
+  std::vector<Range> ranges_;  // by thread
 };
 
 }  // namespace ramify

@@ -18,6 +18,7 @@ Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places
       first_(first),
       games_(games < 0 ? std::numeric_limits<std::int64_t>::max() : games),
       parts_(static_cast<std::size_t>(shares)),
+      one_each_(static_cast<std::size_t>(shares), 0),
       group_(threads) {
   for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].resize(first_slot(i + 1) - first_slot(i));
   for (Slot& slot : slots_) new_game(slot);
@@ -162,19 +163,37 @@ int Pool::advance(Slot& slot) {
 }
 
 namespace {
-constexpr std::size_t kTogether = 8;  // games that a thread takes at a time
+constexpr std::size_t kTogether = 4;  // games that a thread takes at a time
 }
 
-int Pool::gather(int share, const BatchView& view) {
+int Pool::refill(int share, const EvaluationView* evaluation, const BatchView& view) {
   const auto s = static_cast<std::size_t>(share);
   std::vector<Part>& parts = parts_[s];
+  // Where every game had one row, it probably has one again: then it is written while its tree is in the cache.
+  const bool one_each = one_each_[s];
   group_.share(parts.size(), kTogether, [&, first = first_slot(s)](std::size_t i) {
     Slot& slot = slots_[first + i];
-    parts[i].leaves = parts[i].rows = 0;  // whatever becomes of this game
+    Part& part = parts[i];
+    if (evaluation && part.leaves) part.search->absorb(part.batch, *evaluation, part.first);
+    part.leaves = part.rows = 0;  // whatever becomes of this game
     const int rows = advance(slot);
-    parts[i] = {slot.search.get(), 0, rows, rows, 0};
+    part = {slot.search.get(), 0, rows, rows, static_cast<int>(i)};
+    if (one_each && rows == 1) part.search->write(part.batch, view, part.first);
   });
-  return group_.write(parts, view, kTogether);
+  const int rows = place_rows(parts, one_each, view);
+  one_each_[s] = static_cast<std::size_t>(rows) == parts.size() && play_.leaves == 1;
+  return rows;
+}
+
+// Gives every part its place in the batch and writes its rows, unless they are `placed` in the row of its number already.
+int Pool::place_rows(std::vector<Part>& parts, bool placed, const BatchView& view) {
+  int rows = 0;
+  bool moved = false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    moved |= parts[i].rows && (rows != static_cast<int>(i) || parts[i].rows != 1);
+    rows += parts[i].rows;
+  }
+  return placed && !moved ? rows : group_.write(parts, view, kTogether);
 }
 
 void Pool::absorb(int share, const EvaluationView& evaluation) {

@@ -53,8 +53,10 @@ class Pool {
   int places() const { return static_cast<int>(slots_.size()); }
   int shares() const { return static_cast<int>(parts_.size()); }
   // Plays on in one share until every game of it awaits an evaluation, and writes the rows; returns how many.
-  int gather(int share, const BatchView& view);
+  int gather(int share, const BatchView& view) { return refill(share, nullptr, view); }
   void absorb(int share, const EvaluationView& evaluation);
+  // The same as absorbing the evaluation, if there is one, and then gathering; every game is looked at once for both.
+  int refill(int share, const EvaluationView* evaluation, const BatchView& view);
   void cancel();  // takes back what awaits evaluation
 
   // Games finished since the last call, as records.
@@ -87,6 +89,7 @@ class Pool {
   void play_opening(Slot& slot);
   void begin_search(Slot& slot);
   int advance(Slot& slot);
+  int place_rows(std::vector<Part>& parts, bool placed, const BatchView& view);
   void act(Slot& slot, Joint joint, const Report& found);
   Joint choose(Slot& slot, const Report& found) const;
   double temperature_at(std::uint32_t move) const;
@@ -108,6 +111,7 @@ class Pool {
   std::atomic<bool> stopped_{false};
   std::atomic<int> waiting_{0};  // records not taken yet
   std::vector<std::vector<Part>> parts_;  // by share: what is in flight, one part per place
+  std::vector<char> one_each_;            // by share: every part of the latest batch had one row
   Group group_;
 };
 

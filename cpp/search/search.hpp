@@ -327,6 +327,8 @@ class Search final : public AnySearch {
   void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1);
   void cancel_collisions();
   void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
+  static Rewards rewards_of(const EvaluationView& evaluation, const Cursor& cursor, std::size_t row)
+    requires(D::kLatent);
   void absorb_leaves(Worker& worker, Leaves& leaves, const EvaluationView& evaluation, int row);
   void write_leaf(Worker& worker, const Leaf& leaf, const BatchView& view, std::size_t row);
   void write_legal(Worker& worker, const Leaf& leaf, int player, std::uint8_t* legal);

@@ -418,6 +418,11 @@ class Pool:
         Play on in one share of the games until each of them awaits an evaluation, and write the rows.
         """
 
+    def refill(self, batch: LeafBatch, logits: NDArray[Any], values: NDArray[Any], rewards: NDArray[Any] | None, arrays: dict[str, Any]) -> LeafBatch:
+        """
+        Absorb the evaluation of a batch and gather the next one of the same share, in one go.
+        """
+
     def cancel(self) -> None: ...
 
     def take_finished(self) -> list[bytes]:

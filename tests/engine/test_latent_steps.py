@@ -9,6 +9,7 @@ import pytest
 
 import ramify as rf
 from ramify.engine import LatentOutput
+from ramify.engine.latent_source import LatentSource
 from tests.engine.positions import walk
 
 torch = pytest.importorskip("torch")
@@ -70,3 +71,10 @@ def test_latent_states_of_another_shape_are_refused() -> None:
     searcher = rf.Searcher(Growing("alternating", "cpu", capturable=True), config=rf.SearchConfig(simulations=5))
     with pytest.raises(rf.EvaluatorError, match=r"latent states of shape \[1, 8\], not \[1, 16\]"):
         searcher.run(walk("tictactoe", 0))
+
+
+def test_every_array_of_a_batch_grows_with_its_rows() -> None:
+    """Those of a step are padded to powers of two, so that they have room where the others have none."""
+    source = LatentSource(Mixing("alternating", "cpu", capturable=True), (3, 3))
+    for rows in (5, 7, 9):
+        assert min(len(array) for array in source.arrays(0, rows).values()) >= rows

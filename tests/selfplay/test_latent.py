@@ -176,6 +176,23 @@ def test_a_model_on_a_device_plays_the_same_games() -> None:
     assert all(map(same, play("hex"), play("hex", OnADevice(16), parallel_games=5, threads=2)))
 
 
+class Stepping(OnADevice):
+    """Called with padded batches, as a part of a step from slots to slots."""
+
+    capturable = True
+
+
+@pytest.mark.parametrize(("name", "per_player"), [("hex", False), ("hex", True), ("goofspiel", True)])
+def test_steps_on_a_device_play_the_same_games(name: str, per_player: bool) -> None:
+    """Batches are full or padded, and rewards are those of who acted or of both."""
+    pytest.importorskip("torch")
+    size, acting = make(name).num_actions, GAMES[name][1]
+    wanted = play(name, HashedModel(size, acting, per_player=per_player), parallel_games=1)
+    for parallel_games, threads in ((5, 1), (8, 2)):
+        model = Stepping(size, acting, per_player=per_player)
+        assert all(map(same, wanted, play(name, model, parallel_games=parallel_games, threads=threads)))
+
+
 def test_a_model_that_fails_leaves_finished_games_and_can_go_on() -> None:
     class Failing(HashedModel):
         left = 150

@@ -201,6 +201,24 @@ def test_answers_of_a_device_are_read_where_they_lie() -> None:
     )
 
 
+def test_a_batch_is_renewed_once_and_by_its_own_pool() -> None:
+    def player() -> SelfPlay:
+        return SelfPlay(rf.make("hex", size=4), OnADevice(), rf.SearchConfig(simulations=8), parallel_games=6)
+
+    first, other = player(), player()
+    arrays = first._source.arrays(0, 3)
+    logits, values = np.zeros((3, 16), np.float32), np.zeros(3, np.float32)
+    batch = first._pool.gather(0, arrays)
+    with pytest.raises(ValueError, match="another pool"):
+        other._pool.refill(batch, logits, values, None, arrays)
+    with pytest.raises(rf.EvaluatorError, match="3 rows needs as many values"):
+        first._pool.refill(batch, logits, values[:2], None, arrays)
+    assert len(first._pool.refill(batch, logits, values, None, arrays)) == 3
+    with pytest.raises(ValueError, match="absorbed before"):
+        first._pool.refill(batch, logits, values, None, arrays)
+    assert first.counts["evaluations"] == 3
+
+
 def test_an_automatic_batch_has_one_leaf_of_each_game() -> None:
     # One search on a device takes 16 at once; here the games fill the batch.
     search = rf.SearchConfig(simulations=1600)

@@ -183,6 +183,16 @@ void Search<D>::write_legal(Worker& worker, const Leaf& leaf, int player, std::u
   }
 }
 
+// What the players got on the edge into a leaf, as a learned model predicts it.
+template <class D>
+Rewards Search<D>::rewards_of(const EvaluationView& evaluation, const Cursor& cursor, std::size_t row)
+  requires(D::kLatent)
+{
+  if (!evaluation.mover_rewards) return {evaluation.rewards[2 * row], evaluation.rewards[2 * row + 1]};
+  const float reward = evaluation.rewards[row];
+  return cursor.joint[0] >= 0 ? Rewards{reward, -reward} : Rewards{-reward, reward};
+}
+
 template <class D>
 void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row) {
   const auto actions = static_cast<std::size_t>(num_actions()), r = static_cast<std::size_t>(row);
@@ -203,12 +213,12 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
   remember(worker, leaf, values, weight);
   if constexpr (D::kLatent)
     if (!leaf.path.empty() && evaluation.rewards) {
-      const float* rewards = evaluation.rewards + 2 * r;
+      const Rewards rewards = rewards_of(evaluation, leaf.cursor, r);
       if (!std::isfinite(rewards[0]) || !std::isfinite(rewards[1]))
         throw EvaluatorError("row " + std::to_string(row) + ": a reward is not finite");
       Node& parent = graph_.node(leaf.path.back().node);
       NodeLock lock(parent, threaded());
-      graph_.set_reward(worker.index, parent, leaf.path.back().edge, {rewards[0], rewards[1]});
+      graph_.set_reward(worker.index, parent, leaf.path.back().edge, rewards);
     }
   ++worker.stats.evaluations;
   finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);

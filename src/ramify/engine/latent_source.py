@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ramify import _core
 from ramify.engine.batch import Arrays, LatentModel, per_player
 from ramify.engine.config import SearchConfig
-from ramify.engine.latent_steps import Steps
+from ramify.engine.latent_steps import Inputs, Outputs, Steps
 from ramify.engine.latents import Latents, from_bits, loaded_torch, to_device, to_host
 from ramify.games import State
 
@@ -35,10 +35,10 @@ class Part:
 class Started:
     """A batch that the model is evaluating."""
 
-    def __init__(self, wait: Callable[[], Found]) -> None:
+    def __init__(self, wait: Callable[[], Outputs]) -> None:
         self._wait = wait
 
-    def result(self) -> Found:
+    def result(self) -> Outputs:
         return self._wait()
 
 
@@ -63,6 +63,7 @@ class LatentSource:
         self._shape = tuple(observation_shape)  # of the states that are searched, otherwise of the latest one
         self._arrays: dict[int, Arrays] = {}
         self._made: dict[int, tuple[Any, ...]] = {}  # by lane: shape of an observation, and whether in pinned memory
+        self._inputs: dict[int, Inputs] = {}  # by lane, for steps: the block in which some of its arrays lie
 
     def core(self) -> dict[str, Any]:
         """The model as the compiled pool sees it."""
@@ -85,9 +86,12 @@ class LatentSource:
 
     def arrays(self, lane: int, rows: int) -> Arrays:
         arrays, wanted = self._arrays.get(lane), (self._shape, self._pinned())
-        if arrays is None or len(arrays["slots"]) < rows or self._made[lane] != wanted:
+        if arrays is None or len(arrays["acting"]) < rows or self._made[lane] != wanted:
             self._arrays[lane] = arrays = self._new_arrays(rows)
             self._made[lane] = wanted
+            if self._steps is not None:
+                self._inputs[lane] = block = Inputs(rows, self._pinned())
+                arrays.update(parents=block.parents, slots=block.slots, actions=block.actions)
         return arrays
 
     def _new_arrays(self, rows: int) -> Arrays:
@@ -109,14 +113,17 @@ class LatentSource:
     def start(self, lane: int, rows: int) -> Started | None:
         return Started(self._submit(lane, rows)) if self.overlaps else None
 
-    def answer(self, lane: int, counts: Sequence[int]) -> Found:
+    def answer(self, lane: int, counts: Sequence[int]) -> Outputs:
         return self._submit(lane, sum(counts))()
 
-    def _submit(self, lane: int, rows: int) -> Callable[[], Found]:
+    def _submit(self, lane: int, rows: int) -> Callable[[], Outputs]:
         """Start the evaluation of a lane's first rows; the result waits for it, and until then its arrays must stay."""
         arrays = self._arrays[lane]
         roots = arrays["parents"][:rows] < 0
         count = int(np.count_nonzero(roots))
+        if self._steps is not None and not count:
+            wait = self._steps.start(lane, self._inputs[lane], slice(0, rows), rows, self.slots.capacity)
+            return lambda: self._read(arrays, rows, wait)
         if count in (0, rows):
             parts = [self._encode(arrays, slice(0, rows)) if count else self._advance(lane, slice(0, rows))]
         else:
@@ -128,13 +135,35 @@ class LatentSource:
 
     def _advance(self, lane: int, rows: Any) -> Part:
         arrays = self._arrays[lane]
-        parents, actions, slots = (arrays[name][rows] for name in ("parents", "actions", "slots"))
+        if self._steps is not None:
+            count = len(arrays["parents"][rows])
+            return self._stepped(
+                arrays, rows, self._steps.start(lane, self._inputs[lane], rows, count, self.slots.capacity)
+            )
+        parents, actions = arrays["parents"][rows], arrays["actions"][rows]
         taken = actions if self.model.acting == "both" else np.maximum(actions[:, 0], actions[:, 1])
-        if self._steps is None:
-            return self._part(arrays, rows, self.model.recurrent(self.latents.take(parents), self._input(taken)))
-        wait = functools.cache(self._steps.start(lane, parents, slots, np.atleast_2d(taken.T), self.slots.capacity))
-        acting = arrays["acting"][rows].view(np.bool_)
-        return Part(rows, acting, actions >= 0, lambda: wait()[0], lambda: wait()[1], lambda: wait()[2])
+        return self._part(arrays, rows, self.model.recurrent(self.latents.take(parents), self._input(taken)))
+
+    def _stepped(self, arrays: Arrays, rows: Any, wait: Callable[[], Outputs]) -> Part:
+        once = functools.cache(wait)
+        acting, moved = arrays["acting"][rows].view(np.bool_), arrays["actions"][rows] >= 0
+        return Part(rows, acting, moved, lambda: once()[0], lambda: once()[1], lambda: once()[2])
+
+    def _read(self, arrays: Arrays, rows: int, wait: Callable[[], Outputs]) -> Outputs:
+        found = wait()
+        if self._fitting(found, rows):
+            return found
+        return self._joined([self._stepped(arrays, slice(0, rows), lambda: found)], rows)
+
+    def _fitting(self, found: Outputs, rows: int) -> bool:
+        """Whether the core reads what a step found as it is."""
+        logits, values, rewards = found
+        alternating = self.model.acting == "alternating"
+        for players in ((), (2,)):
+            if values.shape == (rows, *players) and logits.shape == (rows, *players, self.num_actions):
+                paid = rewards is None or rewards.shape == (rows, 2) or (alternating and rewards.shape == (rows,))
+                return paid and (bool(players) or alternating)
+        return False
 
     def _part(self, arrays: Arrays, rows: Any, output: Any) -> Part:
         """What one call of the model found; its latent states are kept at once."""

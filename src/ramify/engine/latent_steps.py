@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ramify._core import EvaluatorError
 from ramify.engine.batch import LatentModel
-from ramify.engine.latents import Index, Latents, bits, loaded_torch
+from ramify.engine.latents import Latents, loaded_torch
 
 WARM_UP = 3  # calls before a CUDA graph is captured
 Outputs = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
@@ -32,6 +33,52 @@ def captured(function: Callable[[], Any], device: Any) -> tuple[Callable[[], obj
     return graph.replay, outputs
 
 
+def padded(rows: int) -> int:
+    """Rows of the padded batch for so many: a power of two."""
+    return 1 << (rows - 1).bit_length()
+
+
+class Inputs:
+    """Slots and actions of a batch as the core writes them, in one block that is copied to the device as a whole."""
+
+    def __init__(self, rows: int, pinned: bool) -> None:
+        self.rows = padded(rows)
+        self.block = loaded_torch().zeros(4 * self.rows, dtype=loaded_torch().int32, pin_memory=pinned)
+        numbers: NDArray[np.int32] = self.block.numpy()
+        self.parents, self.slots = numbers[: self.rows], numbers[self.rows : 2 * self.rows]
+        self.actions = numbers[2 * self.rows :].reshape(self.rows, 2)
+
+    def pad(self, count: int, slot: int) -> None:
+        """Let all rows but the first ``count`` read slot 0 and write to ``slot``."""
+        if count < self.rows:
+            self.parents[count:], self.slots[count:], self.actions[count:] = 0, slot, 0
+
+
+class Found:
+    """A copy of the outputs of a step in this machine's memory, and the arrays in it."""
+
+    def __init__(self, step: Step) -> None:
+        torch = loaded_torch()
+        on_gpu = step.store.device.type == "cuda"
+        self.forms = step.forms
+        self.packed = torch.empty(step.packed.shape, dtype=torch.uint8, pin_memory=on_gpu)
+        self.copied = torch.cuda.Event() if on_gpu else None
+        host = self.packed.numpy()
+        values, rewards, logits = (
+            host[at : at + size].view(kind).reshape(shape) for kind, shape, at, size in self.forms
+        )
+        self.outputs: Outputs = logits, values, rewards if rewards.size else None
+
+    def wait(self, count: int) -> Outputs:
+        """The first ``count`` rows, when they are there."""
+        if self.copied is not None:
+            self.copied.synchronize()
+        logits, values, rewards = self.outputs
+        if count == len(values):
+            return self.outputs
+        return logits[:count], values[:count], None if rewards is None else rewards[:count]
+
+
 class Step:
     """Reads latent states from their slots, evaluates them and writes the next ones, at one batch size.
 
@@ -42,53 +89,61 @@ class Step:
     def __init__(self, model: LatentModel, store: Any, rows: int) -> None:
         torch = loaded_torch()
         self.store, self.rows = store, rows
+        self.forms: list[tuple[Any, tuple[int, ...], int, int]] = []  # of values, rewards, logits: see _arrange
+        self.packed: Any = None  # these outputs as bytes on the device, where they lie at every call
+        self._parts: list[Any] = []  # the tensors in them
         self._model = model
-        self._inputs = torch.zeros((4, rows), dtype=torch.int32, device=store.device)
-        self._inputs[1] = len(store) - 1
-        self._forms: list[tuple[Any, tuple[int, ...]]] = []  # type and shape of logits, values and rewards
-        self._replay: Callable[[], object] | None = None
-        self._packed: Any = None
-        if store.device.type == "cuda":
-            self._replay, self._packed = captured(self._evaluate, store.device)
+        self._inputs = torch.zeros(4 * rows, dtype=torch.int32, device=store.device)
+        self._parents, self._slots = self._inputs[:rows], self._inputs[rows : 2 * rows]
+        self._actions = self._inputs[2 * rows :].view(rows, 2)
+        self._slots.fill_(len(store) - 1)
+        on_gpu = store.device.type == "cuda"
+        self._replay = captured(self._evaluate, store.device)[0] if on_gpu else torch.no_grad()(self._evaluate)
 
-    def run(self, inputs: Any) -> Any:
-        """The outputs of parents, slots and actions, [4, rows], as bytes on the device."""
-        with loaded_torch().no_grad():
-            self._inputs.copy_(inputs, non_blocking=True)
-            if self._replay is None:
-                return self._evaluate()
-            self._replay()
-            return self._packed
+    def run(self, inputs: Inputs) -> None:
+        """Evaluate a batch; the outputs are in ``packed`` until the next call."""
+        self._inputs.copy_(inputs.block, non_blocking=True)
+        self._replay()
 
-    def unpack(self, packed: NDArray[np.uint8], count: int) -> Outputs:
-        """Logits, values and rewards of the first ``count`` rows, from a copy of the bytes of ``run``."""
-        found: list[Any] = []
-        start = 0
-        for kind, shape in self._forms:
-            size = int(np.prod(shape)) * np.dtype(kind).itemsize
-            found.append(packed[start : start + size].view(kind).reshape(shape)[:count])
-            start += size
-        return found[0], found[1], found[2] if len(found) > 2 else None
-
-    def _evaluate(self) -> Any:
-        torch, parents, slots = loaded_torch(), self._inputs[0], self._inputs[1]
-        actions = self._inputs[2:].T if self._model.acting == "both" else self._inputs[2]
-        output = self._model.recurrent(self.store.index_select(0, parents), actions)
+    def _evaluate(self) -> None:
+        torch, actions = loaded_torch(), self._actions
+        taken = actions if self._model.acting == "both" else torch.maximum(actions[:, 0], actions[:, 1])
+        output = self._model.recurrent(self.store.index_select(0, self._parents), taken)
         latents: Any = output.latents
         if tuple(latents.shape) != (self.rows, *self.store.shape[1:]):
             raise EvaluatorError(
                 f"the model must return latent states of shape {[self.rows, *self.store.shape[1:]]}, "
                 f"not {list(latents.shape)}"
             )
-        self.store.index_copy_(0, slots.long(), latents.to(self.store.dtype))
-        kept = (torch.float32, torch.bfloat16)
-        logits = output.logits if output.logits.dtype in kept else output.logits.float()
-        parts = [logits, output.values.float()]
-        if output.rewards is not None:
-            parts.append(output.rewards.float())
-        self._forms = [(np.uint16 if x.dtype == torch.bfloat16 else np.float32, tuple(x.shape)) for x in parts]
-        flat = [x.flatten().clone(memory_format=torch.contiguous_format) for x in parts]
-        return torch.cat([x.view(torch.uint8) for x in flat])
+        self.store.index_copy_(0, self._slots.long(), latents.to(self.store.dtype))
+        rewards = output.values.new_empty(0) if output.rewards is None else output.rewards
+        outputs = (output.values, rewards, output.logits)
+        self._arrange(*outputs)
+        for part, found in zip(self._parts, outputs, strict=True):
+            part.copy_(found)
+
+    def _arrange(self, values: Any, rewards: Any, logits: Any) -> None:
+        """Room for outputs of these shapes. What is 4 bytes wide comes first, so that all of it is aligned."""
+        torch = loaded_torch()
+        half = logits.dtype == torch.bfloat16
+        wanted = (
+            (values, np.float32, 4),
+            (rewards, np.float32, 4),
+            (logits, *((np.uint16, 2) if half else (np.float32, 4))),
+        )
+        forms, at = [], 0
+        for found, kind, width in wanted:
+            size = found.numel() * width
+            forms.append((kind, tuple(found.shape), at, size))
+            at += size
+        if forms == self.forms:
+            return
+        self.forms, self.packed = forms, torch.empty(at, dtype=torch.uint8, device=self.store.device)
+        kinds = (torch.float32, torch.float32, torch.bfloat16 if half else torch.float32)
+        self._parts = [
+            self.packed[at : at + size].view(kind).view(shape)
+            for kind, (_, shape, at, size) in zip(kinds, forms, strict=True)
+        ]
 
 
 class Steps:
@@ -97,37 +152,37 @@ class Steps:
     def __init__(self, model: LatentModel, latents: Latents) -> None:
         self._model, self._latents = model, latents
         self._steps: dict[int, Step] = {}
-        self._given: dict[tuple[int, int], Any] = {}
-        self._found: dict[tuple[int, int], Any] = {}
+        self._given: dict[tuple[int, int], Inputs] = {}
+        self._found: dict[tuple[int, int], Found] = {}
 
-    def start(self, lane: int, parents: Index, slots: Index, actions: Index, capacity: int) -> Callable[[], Outputs]:
-        """Queue a batch; the function returned waits for its outputs, which the lane's next batch overwrites."""
-        torch, count = loaded_torch(), len(parents)
+    def start(self, lane: int, inputs: Inputs, rows: Any, count: int, capacity: int) -> Callable[[], Outputs]:
+        """Queue the ``count`` rows of a batch that ``rows`` selects, a slice from 0 on or their numbers.
+
+        The function returned waits for their outputs, which the lane's next batch overwrites.
+        """
         store = self._latents.reserve(capacity + 1)
-        rows = 1 << (count - 1).bit_length()
-        step = self._steps.get(rows)
+        size = padded(count)
+        step = self._steps.get(size)
         if step is None or step.store is not store:
-            step = self._steps[rows] = Step(self._model, store, rows)
-        on_gpu = store.device.type == "cuda"
-        given = self._given.get((lane, rows))
-        if given is None:
-            given = self._given[lane, rows] = torch.zeros((4, rows), dtype=torch.int32, pin_memory=on_gpu)
-        numbers = given.numpy()
-        numbers[0, :count], numbers[1, :count], numbers[2 : 2 + len(actions), :count] = parents, slots, actions
-        numbers[0, count:], numbers[1, count:], numbers[2:, count:] = 0, len(store) - 1, 0
-        packed = step.run(given)
-        if not on_gpu:
-            host = packed.numpy()
-            return lambda: step.unpack(host, count)
-        found = self._found.get((lane, rows))
-        if found is None or found.shape != packed.shape:
-            found = self._found[lane, rows] = torch.empty(packed.shape, dtype=torch.uint8, pin_memory=True)
-        found.copy_(packed, non_blocking=True)
-        copied = torch.cuda.Event()
-        copied.record(torch.cuda.current_stream(store.device))
+            step = self._steps[size] = Step(self._model, store, size)
+        if not isinstance(rows, slice) or size != inputs.rows:
+            inputs = self._selected(lane, inputs, rows, count)
+        inputs.pad(count, len(store) - 1)
+        step.run(inputs)
+        found = self._found.get((lane, size))
+        if found is None or found.forms != step.forms:
+            found = self._found[lane, size] = Found(step)
+        found.packed.copy_(step.packed, non_blocking=True)
+        if found.copied is not None:
+            found.copied.record(loaded_torch().cuda.current_stream(store.device))
+        return functools.partial(found.wait, count)
 
-        def wait() -> Outputs:
-            copied.synchronize()
-            return step.unpack(bits(found), count)
-
-        return wait
+    def _selected(self, lane: int, inputs: Inputs, rows: Any, count: int) -> Inputs:
+        """These rows in a block of their own."""
+        key = lane, padded(count)
+        if key not in self._given:
+            self._given[key] = Inputs(count, inputs.block.is_pinned())
+        given = self._given[key]
+        given.parents[:count], given.slots[:count] = inputs.parents[rows], inputs.slots[rows]
+        given.actions[:count] = inputs.actions[rows]
+        return given

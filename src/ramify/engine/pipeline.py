@@ -81,13 +81,23 @@ class Pipeline:
         lane: int,
         gather: Callable[[int], _core.LeafBatch | None],
         while_waiting: Callable[[], None] | None = None,
+        renew: Callable[[int, _core.LeafBatch, Answer], _core.LeafBatch] | None = None,
     ) -> None:
-        """Absorb the batch of this lane, if there is one, and send the next one."""
-        self.finish(lane, while_waiting)
+        """Absorb the batch of this lane, if there is one, and send the next one.
+
+        ``renew(lane, batch, answer)`` does both in one call, all of whose time counts as gathering.
+        """
+        before: _core.LeafBatch | None = None
+        if renew is None or self._flying[lane] is None:
+            self.finish(lane, while_waiting)
+        else:
+            before, answer = self._result(lane, while_waiting)
         start = time.perf_counter()
         self.source.follow_weights()
-        batch = gather(lane)
+        batch = gather(lane) if before is None or renew is None else renew(lane, before, answer)
         self.gathered += time.perf_counter() - start
+        if before is not None:
+            self._count(before)
         if batch:
             start = time.perf_counter()
             self._flying[lane] = batch, self._submit(lane, batch), start
@@ -97,22 +107,33 @@ class Pipeline:
 
     def finish(self, lane: int, while_waiting: Callable[[], None] | None = None) -> None:
         """Wait for the batch of this lane and absorb it."""
-        if (flying := self._flying[lane]) is None:
+        if self._flying[lane] is None:
             return
+        batch, answer = self._result(lane, while_waiting)
+        start = time.perf_counter()
+        self.source.follow_weights()
+        batch.absorb(*answer)
+        self.absorbed += time.perf_counter() - start
+        self._count(batch)
+
+    def _result(self, lane: int, while_waiting: Callable[[], None] | None) -> tuple[_core.LeafBatch, Answer]:
+        """Wait for the batch in flight in this lane."""
+        flying = self._flying[lane]
+        assert flying is not None
         batch, waiting, submitted = flying
         start = time.perf_counter()
-        logits, values, rewards = _result(waiting, while_waiting)
+        answer = _result(waiting, while_waiting)
         self._flying[lane] = None
         now = time.perf_counter()
         self.waited += now - start
         began, ended = self._spans.pop(lane, (submitted, now))
         self.busy += max(0.0, ended - max(began, self._busy_until))
-        self._busy_until, start = max(ended, self._busy_until), now
-        self.source.follow_weights()
-        batch.absorb(logits, values, rewards)
-        self.absorbed += time.perf_counter() - start
-        self.batches += len(batch) > 0
-        self.evaluated += len(batch)
+        self._busy_until = max(ended, self._busy_until)
+        return batch, answer
+
+    def _count(self, absorbed: _core.LeafBatch) -> None:
+        self.batches += len(absorbed) > 0
+        self.evaluated += len(absorbed)
 
     def _submit(self, lane: int, batch: _core.LeafBatch) -> Waiting:
         if not len(batch):  # all of its leaves are in the cache

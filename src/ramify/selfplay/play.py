@@ -13,7 +13,7 @@ from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.engine.native import named_evaluator
 from ramify.engine.pipeline import Pipeline
-from ramify.engine.source import RulesSource, Source
+from ramify.engine.source import Answer, RulesSource, Source
 from ramify.games import Game
 from ramify.games.ending import CUT_GAMES, NEED_AN_END, refuse_endless
 from ramify.games.registry import checked_game
@@ -162,9 +162,11 @@ class SelfPlay:
     def _play(self) -> Iterator[list[bytes]]:
         try:
             with self._pipeline:
+                # What a device returns lies in memory of its own: the next batch may be written while it is read.
+                renew = self._renew if self._source.overlaps else None
                 while True:
                     for share in range(SHARES):
-                        self._pipeline.refill(share, self._gather)
+                        self._pipeline.refill(share, self._gather, renew=renew)
                     yield self.take()
                     if self._pipeline.idle and self._pool.idle:
                         return
@@ -181,3 +183,8 @@ class SelfPlay:
         if self._stopping:
             self._pool.stop()
         return self._pool.gather(share, self._source.arrays(share, self._rows))
+
+    def _renew(self, share: int, batch: _core.LeafBatch, answer: Answer) -> _core.LeafBatch:
+        if self._stopping:
+            self._pool.stop()
+        return self._pool.refill(batch, *answer, self._source.arrays(share, self._rows))
