@@ -22,6 +22,7 @@ from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
 from ramify.training.checkpoints import LEARNER, read_progress
 from ramify.training.overlap import load_shard
+from ramify.training.playing import rollouts_of
 from ramify.training.run import Training
 from tests.training.helpers import losses, tiny
 
@@ -223,7 +224,8 @@ def test_sources_are_learnt_from_before_the_first_game(unbroken, tmp_path):
     train(config, tmp_path / "whole")
     first = checkpoints(tmp_path / "whole" / "checkpoints")[0]
     assert read_progress(first)["steps"] == 7
-    assert network_id(rf.networks.load(network_file(first))) != network_id(rf.networks.make(config.make_game(), config.network))
+    untrained = rf.networks.make(config.make_game(), config.network)
+    assert network_id(rf.networks.load(network_file(first))) != network_id(untrained)
     assert len(losses(tmp_path / "whole")) > 7  # and then from games of the run
 
     longer = tiny(sources=sources, loop__source_steps=20, loop__iterations=1)
@@ -235,6 +237,12 @@ def test_sources_are_learnt_from_before_the_first_game(unbroken, tmp_path):
     assert identity(tmp_path / "resumed") == identity(tmp_path / "unbroken")
     with pytest.raises(ValueError, match="source_steps needs sources"):
         tiny(loop__source_steps=1)
+
+
+def test_rollouts_are_those_of_the_greedy_player_where_the_game_knows_one():
+    assert isinstance(rollouts_of(rf.make("pyrat", preset="tiny")), rf.evaluators.GreedyRollout)
+    for name in ("tictactoe", "hex", "goofspiel"):
+        assert type(rollouts_of(rf.make(name))) is rf.evaluators.Rollout
 
 
 def test_a_network_to_start_from(unbroken, tmp_path):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ramify.evaluators import Rollout, Uniform
+from ramify.evaluators import Uniform
 from ramify.networks import network_id
 from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
-from ramify.training.playing import game_figures, rollout_search, self_play, speed, stage_of
+from ramify.training.playing import game_figures, rollout_search, rollouts_of, self_play, speed, stage_of
 from ramify.training.processes import uninterrupted
 from ramify.training.run import Training
 from ramify.training.shards import Consumed, in_window, missing
@@ -120,7 +120,9 @@ def play(training: Training, evaluator: Any, first: int, games: Games, *, rollou
     rates: dict[str, float] = {}
     plan = [(Uniform(), part) for part in missing(first, uniform, games)]
     rest = missing(first + uniform, loop.games - uniform, games)
-    for judge, (start, count) in plan + [(Rollout() if rollouts else evaluator, part) for part in rest]:
+    for judge, (start, count) in plan + [
+        (rollouts_of(training.games[stage]) if rollouts else evaluator, part) for part in rest
+    ]:
         done = play_games(
             self_play(config, training.games[stage], judge, start, count, search),
             training.games_folder,

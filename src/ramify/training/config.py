@@ -272,7 +272,8 @@ class LoopConfig(Settings):
         0,
         ge=0,
         description=(
-            "Number of initial iterations whose searches evaluate positions by random rollouts instead of the network."
+            "Number of initial iterations whose searches evaluate positions by rollouts instead of the network: games "
+            "between greedy players where the game knows one (PyRat), otherwise random games."
         ),
     )
     rollout_simulations: int = Field(

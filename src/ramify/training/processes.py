@@ -1,4 +1,4 @@
-"""Processes of a run: tasks for several of them, and their end with the trainer, which Ctrl-C and SIGTERM end cleanly."""
+"""Processes of a run: tasks for several of them; all end with the trainer, which Ctrl-C and SIGTERM end cleanly."""
 
 from __future__ import annotations
 
