@@ -13,6 +13,9 @@ PIP    := $(PY) -m pip --disable-pip-version-check install --quiet -c constraint
 CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
 INSTALLED    := $(VENV)/.installed
 
+# Tests start many processes, and each of them and every worker of pytest would compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow lint format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
 
@@ -31,7 +34,7 @@ test-slow: $(INSTALLED) ## the long proofs
 lint: $(INSTALLED) ## formatting, style, types, layers, vocabulary, stub
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(PY) -m tools.layers
 	$(PY) -m tools.vocabulary
 	$(PY) -m tools.stub --check

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 import pytest
 
 from ramify.cli import keys
-from tests.test_cli_play import Terminal
+from tests.test_cli_play import ROLLOUTS, Terminal
 
 BOARD = ["pyrat", "-p", "width=5", "-p", "height=5", "-p", "cheese=4", "-p", "wall_density=0", "-p", "mud_density=0"]
+QUICK = ["--simulations", "20", *ROLLOUTS]
 ARROWS = {"UP": "\x1b[A", "DOWN": "\x1b[B", "RIGHT": "\x1b[C", "LEFT": "\x1bOD"}  # in both modes of terminals
 
 
@@ -84,7 +85,7 @@ def modes(terminal: Terminal) -> int:
 
 
 def test_a_game_by_arrow_keys() -> None:
-    with Terminal(*BOARD, "--simulations", "20") as terminal:
+    with Terminal(*BOARD, *QUICK) as terminal:
         usual = modes(terminal)
         assert "arrow keys" in terminal.until("for help.")
         for key, move in ((ARROWS["RIGHT"], "RIGHT"), ("w", "UP"), (" ", "STAY")):
@@ -103,7 +104,7 @@ def test_a_game_by_arrow_keys() -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 128 + signal.SIGTERM)])
 def test_the_terminal_is_restored_after_a_signal(number: int, code: int) -> None:
-    with Terminal(*BOARD, "--simulations", "20") as terminal:
+    with Terminal(*BOARD, *QUICK) as terminal:
         usual = modes(terminal)
         terminal.until("your move> ")
         deadline = time.monotonic() + 30
@@ -116,7 +117,7 @@ def test_the_terminal_is_restored_after_a_signal(number: int, code: int) -> None
 
 
 def test_other_games_read_lines() -> None:
-    with Terminal("hex", "-p", "size=3", "--simulations", "20") as terminal:
+    with Terminal("hex", "-p", "size=3", *QUICK) as terminal:
         usual = modes(terminal)
         terminal.until("your move> ")
         assert modes(terminal) & termios.ICANON == usual & termios.ICANON

@@ -299,6 +299,9 @@ def test_a_network_guides_the_opponent(played, tmp_path: Path) -> None:
     assert any("Opponent: " in line for line in lines)
 
 
+ROLLOUTS = ["--network", "rollout"]  # a shipped network would load torch first
+
+
 class Terminal:
     """A terminal with a person at it."""
 
@@ -345,7 +348,7 @@ class Terminal:
 
 
 def test_a_terminal_shows_colours() -> None:
-    with Terminal("hex", "-p", "size=4", "--simulations", "60") as terminal:
+    with Terminal("hex", "-p", "size=4", "--simulations", "60", *ROLLOUTS) as terminal:
         assert "\x1b[" in terminal.until("your move> ")
         terminal.type("heat\n")
         assert "\x1b[" in terminal.until("percent of the visits")
@@ -357,7 +360,7 @@ def test_a_terminal_shows_colours() -> None:
 
 def test_a_large_maze_fits_a_small_terminal() -> None:
     size = {"COLUMNS": "80", "LINES": "24"}
-    with Terminal("pyrat", "--simulations", "20", **size) as terminal:
+    with Terminal("pyrat", "--simulations", "20", *ROLLOUTS, **size) as terminal:
         terminal.until("for help.")
         shown = terminal.until("your move> ").splitlines()
         assert "__ __ __" in shown[1]
@@ -368,7 +371,7 @@ def test_a_large_maze_fits_a_small_terminal() -> None:
 
 def test_a_terminal_without_colours_or_unicode_serves_too() -> None:
     plain = {"NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "ascii"}
-    with Terminal("hex", "-p", "size=4", "--simulations", "60", **plain) as terminal:
+    with Terminal("hex", "-p", "size=4", "--simulations", "60", *ROLLOUTS, **plain) as terminal:
         terminal.until("your move> ")
         terminal.type("heat\n")
         shown = terminal.until("percent of the visits")
@@ -381,7 +384,7 @@ def test_a_terminal_without_colours_or_unicode_serves_too() -> None:
 
 @pytest.mark.parametrize("searching", [False, True])
 def test_ctrl_c_ends_politely(searching: bool) -> None:
-    with Terminal("hex", "-p", "size=8", "--seconds", "60") as terminal:
+    with Terminal("hex", "-p", "size=8", "--seconds", "60", *ROLLOUTS) as terminal:
         terminal.until("your move> ")
         if searching:
             terminal.type("a1\n")

@@ -15,7 +15,7 @@ from tests.reference import graph_search, hex_search
 from tests.reference.config import Config
 from tests.reference.evaluators import HashEvaluator
 
-SIMULATIONS, MANY = 150, 300
+SIMULATIONS, MANY = 90, 300
 
 # The settings of the algorithms that the engine contains, then each setting on its own.
 SETTINGS: list[dict[str, Any]] = [

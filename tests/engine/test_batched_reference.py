@@ -18,7 +18,7 @@ from tests.reference.config import Config
 
 pytestmark = pytest.mark.core
 
-SIMULATIONS = 150
+SIMULATIONS = 90
 GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "tictactoe": ("tictactoe", {}),
     "connect_four": ("connect_four", {}),

@@ -268,7 +268,7 @@ def test_self_play_plays_the_same_games(game: str, settings: dict[str, Any]) -> 
     def games(cache: int, threads: int = 1) -> tuple[list[bytes], dict[str, int]]:
         config = rf.SearchConfig(simulations=30, noise_fraction=0.25, cache=cache, **settings)
         player = SelfPlay(
-            made, HashEvaluator(4), config, PlayConfig(max_moves=20), games=8, parallel_games=5, threads=threads, seed=3
+            made, HashEvaluator(4), config, PlayConfig(max_moves=12), games=6, parallel_games=5, threads=threads, seed=3
         )
         return sorted(record for found in player for record in found), player.counts
 

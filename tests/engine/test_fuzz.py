@@ -296,7 +296,7 @@ def test_a_game_that_raises(method: str, evaluator: Any, batch: int) -> None:
     for fails_at in (1, 2, 5, 13, 60):
         game = Fragile(method)
         state = game.initial_state()
-        searcher = searcher_of(state, evaluator, simulations=40, batch=batch, graph=True, max_in_flight=1.0)
+        searcher = searcher_of(state, evaluator, simulations=24, batch=batch, graph=True, max_in_flight=1.0)
         game.calls, game.fails_at = 0, fails_at
         error = failure_of(searcher.run, state)
         if error is not None:

@@ -136,7 +136,7 @@ def test_cycles_end(game: rf.PythonGame, settings: dict[str, Any]) -> None:
 )
 def test_graph_and_tree_agree_where_nothing_transposes(order: str, settings: dict[str, Any]) -> None:
     state = Paths(order, zero_sum=False).initial_state()
-    settings = {"simulations": 250, "c_puct": 4.0, **settings}
+    settings = {"simulations": 120, "c_puct": 4.0, **settings}
     searchers = [searcher_of(state, HashEvaluator(2, False), graph=graph, **settings) for graph in (True, False)]
     graph, tree = (searcher.run(state) for searcher in searchers)
     assert graph.stats["transpositions"] == graph.stats["short_circuits"] == 0

@@ -100,7 +100,7 @@ CONFIGS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("roots", [28, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("roots", [16, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("settings", CONFIGS, ids=str)
 def test_policies_of_random_roots(settings: dict[str, Any], roots: int) -> None:
     config = rf.SearchConfig(**settings)
@@ -125,7 +125,7 @@ SEARCHES: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 @pytest.mark.parametrize(("settings", "methods"), SEARCHES, ids=str)
 def test_policies_of_searches(name: str, settings: dict[str, Any], methods: tuple[str, ...]) -> None:
     config = rf.SearchConfig(**settings)
-    for seed, simulations in itertools.product(range(2), (1, 20, 120)):
+    for seed, simulations in itertools.product(range(2), (1, 20, 60)):
         stepper = Stepper(walk(name, seed), HashEvaluator(seed), config)
         stepper.search.begin(seed, simulations)
         for _ in range(simulations):

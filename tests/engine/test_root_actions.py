@@ -40,7 +40,7 @@ def test_every_visit_is_that_of_the_transcription(name: str, seed: int) -> None:
     engine.search.restrict_root(*only)
     config = Config(**settings, priors_from_logits=_core.softmax)
     slow = graph_search.Search(LimitedState(state, only), evaluator, config)  # type: ignore[arg-type]
-    for simulation in range(150):
+    for simulation in range(80):
         engine.simulate()
         slow.simulate()
         report = engine.report()

@@ -122,12 +122,13 @@ def expected_rewards(reward, gained, reference):
     return [sign, -sign]
 
 
+@pytest.mark.parametrize("games", [12, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("reward", ["cheese", "difference", "win"])
 @pytest.mark.parametrize("size", [(2, 2), (2, 6), (3, 3), (5, 4), (9, 7)])
-def test_random_games(size, reward):
+def test_random_games(size, reward, games):
     rng = random.Random(f"{size} {reward}")
     game = rf.make("pyrat", width=size[0], height=size[1], reward=reward)
-    for _ in range(30):
+    for _ in range(games):
         parts = random_parts(rng, *size)
         state = game.state(**parts)
         starts = (parts["p1"], parts["p2"])

@@ -102,7 +102,7 @@ def test_heads_by_name(label: str, players: list[int]) -> None:
 def test_every_weight_learns(label: str) -> None:
     """Some steps towards fixed targets make the loss small, and no part of the network is left out."""
     game = game_of(label)
-    module = networks.make(game, ResNetConfig(blocks=3, channels=16, heads=HEADS, score_bins=5))
+    module = networks.make(game, ResNetConfig(blocks=2, channels=16, heads=HEADS, score_bins=5))
     x = torch.from_numpy(batch_of(some_states(game, 1 if label == "matrix" else 4, turns=2)).observations)
     x = torch.cat([x, x + 0.1 * torch.rand(x.shape, generator=torch.Generator().manual_seed(0))])
     targets = {name: torch.rand(y.shape) - 0.5 for name, y in module(x).items()}

@@ -34,7 +34,7 @@ def agree(one: rf.Evaluation, other: rf.Evaluation) -> None:
     [
         ("hex swap", networks.ResNetConfig(blocks=1, channels=8, heads=("wdl", "ownership"), value="wdl")),
         pytest.param("hex swap", networks.ResNetConfig(blocks=3, channels=16), marks=pytest.mark.slow),
-        ("chess", "1x16"),
+        pytest.param("chess", "1x16", marks=pytest.mark.slow),
         pytest.param("pyrat", "3x16", marks=pytest.mark.slow),
         pytest.param("connect_four", "1x8", marks=pytest.mark.slow),
         ("goofspiel", "mlp:1x8"),
@@ -194,7 +194,10 @@ def test_the_usual_evaluator_on_a_cpu() -> None:
     assert evaluator.settings.backend == "auto"  # the fastest library, by measurement
 
 
-@pytest.mark.parametrize(("label", "config"), [("connect_four", "1x8"), ("hex", "mlp:1x8"), ("tictactoe", "1x8")])
+@pytest.mark.parametrize(
+    ("label", "config"),
+    [pytest.param("connect_four", "1x8", marks=pytest.mark.slow), ("hex", "mlp:1x8"), ("tictactoe", "1x8")],
+)
 def test_a_network_for_another_game_says_so(label: str, config: str) -> None:
     """A module too, before an export that would fail somewhere inside torch."""
     state, module = rf.make("hex", size=3).initial_state(), net(label, config)

@@ -113,7 +113,7 @@ def test_callers_in_several_threads_do_not_wait_for_each_other() -> None:
 @pytest.mark.skipif(find_spec("onnxruntime") is None or find_spec("onnxscript") is None, reason="needs onnxruntime")
 def test_onnx_gives_the_same_with_any_number_of_threads() -> None:
     """Calls of one thread each, of 32 rows, of which several run at once."""
-    module, batch = net("hex", "2x8"), rows(100)
+    module, batch = net("hex", "1x8"), rows(100)
     content = rf.networks.onnx_bytes(module)
     evaluators = [Onnx(content, threads=threads) for threads in (1, 2, 3)]
     first, *others = [evaluator.evaluate(batch) for evaluator in evaluators]

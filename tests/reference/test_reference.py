@@ -141,7 +141,7 @@ def test_values_are_means_of_what_was_seen(settings):
 def test_graph_without_transpositions_is_the_tree(settings, make, short_circuit):
     state, evaluator = Historied(make()), HashEvaluator(3, zero_sum=False)
     graph = graph_search.Search(state, evaluator, replace(settings, graph=True, short_circuit=short_circuit))
-    assert_same(graph_search.Search(state, evaluator, settings), graph, simulations=100, exact=True)
+    assert_same(graph_search.Search(state, evaluator, settings), graph, simulations=60, exact=True)
 
 
 @pytest.mark.parametrize("start", [Harvest(), tictactoe(4, 0)])

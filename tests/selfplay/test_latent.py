@@ -64,12 +64,13 @@ def same(first: GameRecord, second: GameRecord) -> bool:
 
 @pytest.mark.parametrize("name", [*GAMES, "python"])
 def test_games_depend_on_seed_and_number_alone(name: str) -> None:
-    alone = play(name, parallel_games=1)
+    few: dict[str, Any] = {"search": {"simulations": 8}}
+    alone = play(name, parallel_games=1, **few)
     assert [record.number for record in alone] == list(range(6))
     for parallel_games, threads in ((2, 1), (5, 2), (6, 3)):
-        assert all(map(same, alone, play(name, parallel_games=parallel_games, threads=threads)))
-    assert not all(map(same, alone, play(name, seed=6)))
-    assert all(map(same, alone[4:], play(name, games=2, first=4)))
+        assert all(map(same, alone, play(name, parallel_games=parallel_games, threads=threads, **few)))
+    assert not all(map(same, alone, play(name, seed=6, **few)))
+    assert all(map(same, alone[4:], play(name, games=2, first=4, **few)))
 
 
 @pytest.mark.parametrize("name", [*GAMES, "python"])
@@ -112,6 +113,7 @@ def test_sampled_moves_follow_the_same_searches() -> None:
     ],
 )
 def test_whatever_the_search(search: dict[str, Any], settings: dict[str, Any]) -> None:
+    search = {"simulations": 10, **search}
     alone = play("hex", parallel_games=1, search=search, play=settings)
     assert all(map(same, alone, play("hex", parallel_games=4, threads=2, search=search, play=settings)))
 

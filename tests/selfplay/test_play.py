@@ -56,18 +56,20 @@ def same(first: GameRecord, second: GameRecord) -> bool:
     "name", [pytest.param(name, marks=pytest.mark.slow if name == "chess" else ()) for name in (*GAMES, "python")]
 )
 def test_games_depend_on_seed_and_number_alone(name: str) -> None:
-    alone = play(name, parallel_games=1)
+    few: dict[str, Any] = {"search": {"simulations": 10}}
+    alone = play(name, parallel_games=1, **few)
     assert [record.number for record in alone] == list(range(8))
     for places, threads in ((2, 1), (5, 2), (8, 3)):
-        assert all(map(same, alone, play(name, parallel_games=places, threads=threads)))
-    assert not all(map(same, alone, play(name, parallel_games=4, seed=6)))
-    later = play(name, games=3, first=5)
+        assert all(map(same, alone, play(name, parallel_games=places, threads=threads, **few)))
+    assert not all(map(same, alone, play(name, parallel_games=4, seed=6, **few)))
+    later = play(name, games=3, first=5, **few)
     assert all(map(same, alone[5:], later))
 
 
 @pytest.mark.parametrize("settings", [{"batch": 4, "max_in_flight": 1.0}, {"graph": True}, {"fast_simulations": 6}])
 @pytest.mark.parametrize("reuse", [False, True])
 def test_whatever_the_search(settings: dict[str, Any], reuse: bool) -> None:
+    settings = {"simulations": 12, **settings}
     options: dict[str, Any] = {"search": settings, "play": {"reuse": reuse, "opening_moves": 3, "full_share": 0.5}}
     alone = play("hex", parallel_games=1, **options)
     assert all(map(same, alone, play("hex", parallel_games=6, threads=2, **options)))
@@ -124,7 +126,7 @@ def test_a_record_holds_what_the_search_found() -> None:
     ],
 )
 def test_any_acting_policy(name: str, search: dict[str, Any], acting: str) -> None:
-    options: dict[str, Any] = {"search": search, "play": {"acting": acting}, "games": 4}
+    options: dict[str, Any] = {"search": {"simulations": 16, **search}, "play": {"acting": acting}, "games": 4}
     alone = play(name, parallel_games=1, **options)
     assert all(map(same, alone, play(name, parallel_games=4, threads=2, **options)))
     assert all(record.moves for record in alone)

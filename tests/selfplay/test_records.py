@@ -152,11 +152,18 @@ run(play, Path(sys.argv[1]), games_per_shard=8)
 """
 
 
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
-def test_killed_while_writing(tmp_path: Path, sign: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("sign", "attempts"),
+    [
+        (signal.SIGKILL, 4),
+        (signal.SIGINT, 1),
+        *(pytest.param(sign, 12, marks=pytest.mark.slow) for sign in (signal.SIGKILL, signal.SIGINT)),
+    ],
+)
+def test_killed_while_writing(tmp_path: Path, sign: signal.Signals, attempts: int) -> None:
     """Again and again: whatever moment it is, every shard that is there reads back whole."""
     rng, saved = random.Random(int(sign)), 0
-    for attempt in range(8 if sign == signal.SIGKILL else 3):
+    for attempt in range(attempts):
         before = len(shards(tmp_path))
         process = subprocess.Popen(
             [sys.executable, "-c", ENDLESS, str(tmp_path), str(attempt * 1_000_000)], stderr=subprocess.DEVNULL
