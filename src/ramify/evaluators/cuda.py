@@ -72,6 +72,7 @@ class Slot:
         if graph:
             self._capture()
         self._found = tuple(torch.empty(x.shape, dtype=x.dtype, pin_memory=True) for x in self._outputs)
+        self._arrays = tuple(map(bits, self._found))  # the same memory
 
     def _capture(self) -> None:
         self._graph = torch.cuda.CUDAGraph()
@@ -82,28 +83,37 @@ class Slot:
         ):
             self._outputs = self._forward(self._input)
 
-    def compute(self) -> None:
-        """Run the network on the input in device memory."""
-        with torch.no_grad(), torch.cuda.stream(self.stream):
-            if self._graph is not None:
-                self._graph.replay()
-            else:
-                self._outputs = self._forward(self._input)
-
     def launch(self, rows: int, given: Tensor) -> None:
-        """Start copying, computing and copying back."""
+        """Start copying, computing and copying back.
+
+        Every call of torch takes a few microseconds, which add up where batches follow each other: outputs are copied
+        whole, the rows behind too.
+        """
         with torch.cuda.stream(self.stream):
             self._input[:rows].copy_(given[:rows], non_blocking=True)
-            self.compute()
+            self._compute()
             for found, output in zip(self._found, self._outputs, strict=True):
-                found[:rows].copy_(output[:rows], non_blocking=True)
+                found.copy_(output, non_blocking=True)
             self.done.record(self.stream)
+
+    def compute(self) -> None:
+        """Run the network on what the last batch left in device memory, without copies."""
+        with torch.cuda.stream(self.stream):
+            self._compute()
+
+    def _compute(self) -> None:
+        """Run the network on the input in device memory."""
+        if self._graph is not None:
+            self._graph.replay()
+        else:
+            with torch.no_grad():
+                self._outputs = self._forward(self._input)
 
     def raw(self, rows: int) -> tuple[Any, Any]:
         """Wait for the launched batch; returns the slot's own arrays."""
         self.done.synchronize()
-        logits, values = (bits(found[:rows]) for found in self._found)
-        return logits, values
+        logits, values = self._arrays
+        return logits[:rows], values[:rows]
 
     def outputs(self, rows: int) -> Outputs:
         """Wait for the launched batch; returns copies."""
