@@ -13,7 +13,7 @@ import pytest
 import ramify as rf
 from ramify import _core
 from ramify.cli import html
-from ramify.cli.analysis import picture
+from ramify.presentation.described import picture
 from tests.children import run_command, run_program
 from tools import readme_pictures
 

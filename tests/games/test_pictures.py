@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 import ramify as rf
-from ramify.cli.analysis import describe_player, picture
 from ramify.games.pictures import Analysis, Choice, draw_analysis
 from ramify.games.pictures.analysis import warm
+from ramify.presentation.described import describe_player, picture
 
 SPACE = "{http://www.w3.org/2000/svg}"
 Box = tuple[float, float, float, float]  # left, top, right, bottom

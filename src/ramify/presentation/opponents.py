@@ -1,14 +1,15 @@
-"""The opponents of ``ramify play``."""
+"""The opponents of a person, in the terminal and in the browser."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
-from ramify.arena import PlayerConfig, Turn
-from ramify.engine import Searcher, SearchResult
+from ramify.arena import PlayerConfig, Turn, read_player
+from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.access import OnInterrupt
 from ramify.engine.result import action_by
 from ramify.games import Game, State
+from ramify.presentation import SIMULATIONS
 
 
 class Opponent(Protocol):
@@ -63,3 +64,39 @@ def fresh(searcher: Searcher, state: State, on_interrupt: OnInterrupt = "raise")
 def action_of(result: SearchResult, player: int) -> int:
     """The action that a search recommends to this player."""
     return action_by(player, result.best_action)
+
+
+def make_adviser(
+    state: State,
+    network: str | None,
+    limits: tuple[int | None, float | None],
+    seed: int,
+    settings: dict[str, Any],
+) -> tuple[Searcher, str]:
+    """The search that gives hints, and what it knows. ``limits`` are simulations and seconds per move."""
+    from ramify import _core
+    from ramify.chess import chess_evaluator
+    from ramify.hex import evaluator_for
+
+    game = state.game
+    simulations, seconds = limits
+    evaluator, knowledge = chess_evaluator(network) if game.name == "chess" else evaluator_for(game, network)
+    limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
+    usual = {
+        "simulations": simulations or (2**53 if limited else SIMULATIONS),
+        "max_seconds": seconds,
+        "graph": True,
+        "canonical": game.name == "hex",
+        "solver": isinstance(game, _core.Game) and not game.simultaneous,
+        "max_nodes": 1_000_000,
+    }
+    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed), knowledge
+
+
+def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:
+    """The opponent: the search, or a player of the arena."""
+    import ramify.protocols  # noqa: F401 - registers the kinds it has
+
+    if against is None:
+        return SearchOpponent(adviser, knowledge)
+    return ArenaOpponent(read_player(against), state.game)
