@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ramify.engine.result_text import continuation, line_names, ranking
+from ramify.games.pictures import LISTED, Analysis, Choice, draw_analysis
 from ramify.presentation.chess_lines import add_chess
 
 if TYPE_CHECKING:
@@ -55,11 +56,9 @@ def describe_player(state: State, result: SearchResult, player: int, top: int | 
     return {"player": player, "outcomes": len(visits), "value": float(result.value[player]), "actions": rows}
 
 
-def picture(state: State, result: SearchResult, top: int | None = None) -> str:
-    """The position as SVG with what the search found: shares of visits, values, and a caption. ``top``: the number of
-    actions of each player that are drawn or listed, where not all are."""
-    from ramify.games.pictures import LISTED, Analysis, Choice, draw_analysis
-
+def analysis_of(state: State, result: SearchResult, top: int | None = None) -> Analysis:
+    """What a search found, as pictures take it. ``top``: the number of actions of each player that are drawn or listed,
+    where not all are."""
     choices = {}
     for player in result.acting:
         rows = describe_player(state, result, player, None)["actions"]
@@ -70,4 +69,9 @@ def picture(state: State, result: SearchResult, top: int | None = None) -> str:
             for row in rows
         )
     values = {player: float(result.value[player]) for player in result.acting}
-    return draw_analysis(state, Analysis(int(result.stats["simulations"]), values, choices, top or LISTED))
+    return Analysis(int(result.stats["simulations"]), values, choices, top or LISTED)
+
+
+def picture(state: State, result: SearchResult, top: int | None = None) -> str:
+    """The position as SVG with what the search found: shares of visits, values, and a caption; ``top`` as above."""
+    return draw_analysis(state, analysis_of(state, result, top))

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from ramify.arena import PlayerConfig, Turn, read_player
 from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.access import OnInterrupt
+from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.result import action_by
 from ramify.games import Game, State
 from ramify.presentation import SIMULATIONS
@@ -74,13 +75,25 @@ def make_adviser(
     settings: dict[str, Any],
 ) -> tuple[Searcher, str]:
     """The search that gives hints, and what it knows. ``limits`` are simulations and seconds per move."""
-    from ramify import _core
+    evaluator, knowledge = find_evaluator(state.game, network)
+    return play_searcher(state.game, evaluator, limits, seed, settings), knowledge
+
+
+def find_evaluator(game: Game, network: str | None) -> tuple[Evaluator | NativeEvaluator, str]:
+    """The evaluator against a person, and its name: the network, else the best that the game has."""
     from ramify.chess import chess_evaluator
     from ramify.hex import evaluator_for
 
-    game = state.game
+    return chess_evaluator(network) if game.name == "chess" else evaluator_for(game, network)
+
+
+def play_searcher(
+    game: Game, evaluator: Any, limits: tuple[int | None, float | None], seed: int, settings: dict[str, Any]
+) -> Searcher:
+    """A search that plays against a person; ``limits`` are simulations and seconds per move."""
+    from ramify import _core
+
     simulations, seconds = limits
-    evaluator, knowledge = chess_evaluator(network) if game.name == "chess" else evaluator_for(game, network)
     limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
     usual = {
         "simulations": simulations or (2**53 if limited else SIMULATIONS),
@@ -90,7 +103,7 @@ def make_adviser(
         "solver": isinstance(game, _core.Game) and not game.simultaneous,
         "max_nodes": 1_000_000,
     }
-    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed), knowledge
+    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed)
 
 
 def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:
