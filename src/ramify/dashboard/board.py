@@ -56,7 +56,8 @@ class Board:
         ``analysis`` is what a search found."""
         self.state, self.player, self.viewer, self.analysis, self.chosen = state, player, viewer, analysis, ""
         self.last = last_places(*last) if last is not None and state.game.name in MARKS else ()
-        legal: Any = () if player is None or player not in state.acting else state.legal_actions(player)
+        mine = player is not None and player in state.acting
+        legal: Any = state.outcomes(player)[0] if mine else ()  # of actions with the same effect, one
         self._actions = {}
         outlines = areas(state, viewer)
         loose = []  # actions that have no place in the picture

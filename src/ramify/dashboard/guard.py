@@ -156,6 +156,10 @@ class Guard:
             return await self.app(scope, self._limited(receive), self._marked(send))
         except TooLarge:
             return None
+        except RuntimeError as error:
+            if str(error) == "No response returned.":  # the client has gone before the page was made
+                return None
+            raise
 
     def _limited(self, receive: Receive) -> Receive:
         """Receives no more of a body than the budget allows."""

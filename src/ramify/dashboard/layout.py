@@ -24,7 +24,6 @@ def frame(title: str, request: Request) -> Iterator[None]:
     ui.add_head_html('<link rel="stylesheet" href="/static/style.css">')
     dark = {"dark": True, "light": False}.get(request.cookies.get(THEME, ""))
     ui.dark_mode(dark)
-    ui.colors(primary="#a8480f" if not dark else "#f0a35b")
     with ui.element("header").classes("top"):
         links = "".join(
             f'<a href="{path}"{" aria-current=page" if name == title or path == request.url.path else ""}>{name}</a>'

@@ -39,6 +39,7 @@ class Site:
 
 def add_pages(config: WebConfig) -> Site:
     """Register every page."""
+    from ramify.dashboard.analyse_page import analyse_page
     from ramify.dashboard.play_page import play_page
 
     site = Site(config)
@@ -53,5 +54,10 @@ def add_pages(config: WebConfig) -> Site:
     async def play(request: Request, game: str = "hex size=7") -> None:
         with frame("Play", request):
             await play_page(site, game)
+
+    @ui.page("/analyse")
+    def analyse(request: Request, game: str = "hex size=7", position: str = "", moves: str = "") -> None:
+        with frame("Analyse", request):
+            analyse_page(site, game, position, moves)
 
     return site
