@@ -22,8 +22,7 @@ pytest.importorskip("nicegui", reason="the web interface needs nicegui: pip inst
 # A chess engine that always answers f3 and g4 with the quickest mate there is.
 ENGINE = """
 import sys
-moves = {0: "e2e4", 1: "e7e5", 3: "d8h4"}
-count = 0
+answer = ""
 for line in sys.stdin:
     words = line.split()
     if words[:1] == ["uci"]:
@@ -31,9 +30,10 @@ for line in sys.stdin:
     elif words[:1] == ["isready"]:
         print("readyok", flush=True)
     elif words[:1] == ["position"]:
-        count = len(words) - words.index("moves") - 1 if "moves" in words else 0
+        white = "w" in words if "moves" not in words else (len(words) - words.index("moves")) % 2 == 1
+        answer = "e2e4" if white else "d8h4" if "6P1" in line or "g2g4" in words else "e7e5"
     elif words[:1] == ["go"]:
-        print("bestmove", moves.get(count, "a7a6"), flush=True)
+        print("bestmove", answer, flush=True)
     elif words[:1] == ["quit"]:
         break
 """

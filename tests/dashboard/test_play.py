@@ -99,7 +99,7 @@ def test_chess_as_black_is_seen_from_black(tab: Tab) -> None:
 
 @pytest.mark.browser
 def test_pyrat_with_the_arrow_keys_against_a_moving_opponent(tab: Tab) -> None:
-    tab.open("/play?game=pyrat width=5 height=4 cheese=3 max_turns=30 wall_density=0.2 mud_density=0.0")
+    tab.open("/play?game=pyrat width=5 height=5 cheese=5 max_turns=30 wall_density=0.2 mud_density=0.0")
     new_game(tab, "Greedy")
     turn = [0]
 

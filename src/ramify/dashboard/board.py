@@ -80,11 +80,9 @@ class Board:
         for name, outline in outlines.items():
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in outline)
             legal = name in firsts or name in targets
-            kinds = [
-                kind
-                for kind, on in (("legal", legal), ("chosen", name == self.chosen), ("last", name in self.last))
-                if on
-            ]
+            kinds = [kind for kind, on in (("legal", legal), ("chosen", name == self.chosen)) if on]
+            if name in self.last:
+                parts.append(f'<polygon class="last" points="{points}"/>')
             keys = f'tabindex="0" role="button" aria-label="{escape(name)}"' if legal else ""
             parts.append(f'<polygon data-place="{escape(name)}" class="{" ".join(kinds)}" points="{points}" {keys}/>')
             single = self.state.game.name == "pyrat" and name in firsts
