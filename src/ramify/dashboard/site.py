@@ -13,6 +13,7 @@ from ramify.dashboard.catalog import Catalog
 from ramify.dashboard.config import WebConfig
 from ramify.dashboard.desk import Desk
 from ramify.dashboard.layout import frame
+from ramify.dashboard.library import Library
 from ramify.dashboard.runs import RunFolder
 
 
@@ -23,6 +24,7 @@ class Site:
         self.config = config
         self.runs = RunFolder(config.runs)
         self.catalog = Catalog(config, self.runs)
+        self.library = Library(config.store, self.runs)
         self.desk = Desk(config.workers, config.budget.analyses)
 
     def new_seed(self) -> int:
@@ -40,6 +42,7 @@ class Site:
 def add_pages(config: WebConfig) -> Site:
     """Register every page."""
     from ramify.dashboard.analyse_page import analyse_page
+    from ramify.dashboard.games_page import games_page, replay_page
     from ramify.dashboard.play_page import play_page
 
     site = Site(config)
@@ -59,5 +62,15 @@ def add_pages(config: WebConfig) -> Site:
     def analyse(request: Request, game: str = "hex size=7", position: str = "", moves: str = "") -> None:
         with frame("Analyse", request):
             analyse_page(site, game, position, moves)
+
+    @ui.page("/games")
+    async def games(request: Request) -> None:
+        with frame("Games", request):
+            await games_page(site, dict(request.query_params))
+
+    @ui.page("/game")
+    async def game(request: Request) -> None:
+        with frame("Games", request):
+            await replay_page(site, dict(request.query_params))
 
     return site
