@@ -100,7 +100,8 @@ def stored_list(site: Site, source: str, query: dict[str, str]) -> str:
             ]
         )
     kinds = " ".join(
-        f'<a class="badge" href="{escape(kind_link(source, name, params))}">{escape(kind_title(name, params))}: {count:,}</a>'
+        f'<a class="badge" href="{escape(kind_link(source, name, params))}">'
+        f"{escape(kind_title(name, params))}: {count:,}</a>"
         for name, params, count in store.kinds_of_games()
     )
     whole = f'<a class="badge" href="{link(source=source)}">all</a>' if query.get("game") or query.get("player") else ""

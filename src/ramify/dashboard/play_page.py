@@ -137,7 +137,10 @@ class PlayPage:
     def offer(self, game: Game) -> None:
         """Opponents and sides of the chosen game."""
         choices = {choice.key: choice.title for choice in self.site.catalog.opponents(game)}
-        self.opponent_select.set_options(choices, value=next(iter(choices)))
+        if game is self.game and self.opponent_key not in choices:
+            choices = {self.opponent_key: self.opponent_key.replace("search ", "Search with ", 1), **choices}
+        chosen = self.opponent_key if game is self.game else next(iter(choices))
+        self.opponent_select.set_options(choices, value=chosen)
         first, second = player_name(game, 0), player_name(game, 1)
         order = ("", "") if game.simultaneous else (", first", ", second")
         self.side_select.set_options({0: f"{first}{order[0]}", 1: f"{second}{order[1]}"}, value=0)
@@ -440,10 +443,13 @@ def hint_html(state: State, result: SearchResult, side: int) -> str:
     return f'<section class="card"><h2>Hint</h2>{shown}</section>'
 
 
-async def play_page(site: Site, game: str) -> None:
-    """The content of the page."""
+async def play_page(site: Site, game: str, network: str = "") -> None:
+    """The content of the page; ``network``: one to play against, by its key."""
     try:
         page = PlayPage(site, game)
+        if network:
+            site.catalog.network(network)
+            page.opponent_key = f"search {network}"
     except (ValueError, TypeError, ImportError) as error:
         page = PlayPage(site, site.catalog.games()[0].key)
         tell(error)

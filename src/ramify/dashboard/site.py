@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import secrets
 import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from nicegui import app, ui
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 
 from ramify.dashboard.catalog import Catalog
 from ramify.dashboard.config import WebConfig
 from ramify.dashboard.desk import Desk
 from ramify.dashboard.layout import frame
-from ramify.dashboard.library import Library
+from ramify.dashboard.library import STORE, Library
+from ramify.dashboard.ratings_page import RatingLists
 from ramify.dashboard.runs import RunFolder
+from ramify.dashboard.trainer import Trainer
+
+if TYPE_CHECKING:
+    from ramify.store import Run
 
 
 class Site:
@@ -25,18 +32,41 @@ class Site:
         self.runs = RunFolder(config.runs)
         self.catalog = Catalog(config, self.runs)
         self.library = Library(config.store, self.runs)
+        self.ratings = RatingLists(self.library)
+        self.trainer = Trainer(self.runs)
         self.desk = Desk(config.workers, config.budget.analyses)
 
     def new_seed(self) -> int:
         """A seed that no client knows beforehand."""
         return secrets.randbits(31)
 
+    def stored_runs(self) -> list[Run]:
+        """The runs that the store knows."""
+        return self.library.store(STORE).runs() if self.config.store.is_file() else []
+
+    def stored_lines(self, name: str) -> list[dict[str, Any]]:
+        """Metrics of a run of the store, by iteration; ``name`` is store: and its number."""
+        number = name.partition(":")[2]
+        if not number.isdigit():
+            raise ValueError(f"there is no run {name[:60]!r}")
+        lines: dict[int, dict[str, Any]] = {}
+        try:
+            for one in self.library.store(STORE).metrics(int(number)):
+                lines.setdefault(one.step, {"iteration": one.step})[one.name] = one.value
+        except KeyError as error:
+            raise ValueError(str(error.args[0])) from None
+        return list(lines.values())
+
     def warm_up(self) -> None:
         """Load in the background what the first page would wait for."""
         game = self.catalog.make_game(self.catalog.games()[0].key)
-        threading.Thread(
-            target=lambda: self.catalog.evaluator(game, self.catalog.networks(game)[0].key), daemon=True
-        ).start()
+
+        def load() -> None:
+            self.catalog.evaluator(game, self.catalog.networks(game)[0].key)
+            with suppress(ImportError, ValueError):
+                self.library.store(STORE)
+
+        threading.Thread(target=load, daemon=True).start()
 
 
 def add_pages(config: WebConfig) -> Site:
@@ -44,6 +74,8 @@ def add_pages(config: WebConfig) -> Site:
     from ramify.dashboard.analyse_page import analyse_page
     from ramify.dashboard.games_page import games_page, replay_page
     from ramify.dashboard.play_page import play_page
+    from ramify.dashboard.ratings_page import ratings_page
+    from ramify.dashboard.runs_page import run_page, runs_page
 
     site = Site(config)
     app.on_startup(site.warm_up)
@@ -54,9 +86,9 @@ def add_pages(config: WebConfig) -> Site:
         return RedirectResponse("/play")
 
     @ui.page("/play")
-    async def play(request: Request, game: str = "hex size=7") -> None:
+    async def play(request: Request, game: str = "hex size=7", network: str = "") -> None:
         with frame("Play", request):
-            await play_page(site, game)
+            await play_page(site, game, network)
 
     @ui.page("/analyse")
     def analyse(request: Request, game: str = "hex size=7", position: str = "", moves: str = "") -> None:
@@ -72,5 +104,27 @@ def add_pages(config: WebConfig) -> Site:
     async def game(request: Request) -> None:
         with frame("Games", request):
             await replay_page(site, dict(request.query_params))
+
+    @ui.page("/runs")
+    async def runs(request: Request, page: int = 0) -> None:
+        with frame("Runs", request):
+            await runs_page(site, max(0, page))
+
+    @ui.page("/run")
+    async def run(request: Request) -> None:
+        with frame("Runs", request):
+            await run_page(site, request.query_params.getlist("name"))
+
+    @ui.page("/ratings")
+    async def ratings(request: Request) -> None:
+        with frame("Ratings", request):
+            await ratings_page(site, dict(request.query_params))
+
+    @app.get("/download/network")
+    def network(run: str, number: str) -> Response:
+        try:
+            return FileResponse(site.runs.network(run, number), filename=f"{run}-{number}.safetensors")
+        except ValueError as error:
+            return PlainTextResponse(f"{error}\n", 404)
 
     return site
