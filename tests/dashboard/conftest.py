@@ -94,6 +94,11 @@ class Server:
     def token(self) -> str:
         return parse_qs(urlsplit(self.link).query)["token"][0]
 
+    def processor_seconds(self) -> float:
+        """Processor time that the server has used so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def memory(self) -> float:
         """Resident memory in MB."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -131,10 +136,57 @@ def stop_server(server: Server) -> None:
         server.process.stdout.close()
 
 
+SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def write_run(folder: Path, name: str, iterations: int = 3, **config: Any) -> Path:
+    """A run as its folder shows it, without networks and games."""
+    place = folder / "runs" / name
+    (place / "checkpoints" / "000000").mkdir(parents=True)
+    (place / "checkpoints" / "000000" / "network.safetensors").write_bytes(b"weights")
+    whole = {"game": "tictactoe", "loop": {"iterations": iterations, "games": 8}, "seed": 1, **config}
+    (place / "ramify-run.json").write_text(json.dumps({"config": whole}))
+    lines = []
+    for number in range(1, iterations + 1):
+        lines += [{"kind": "step", "step": number, "total": 2.0 / number}]
+        numbers = {"new_policy": 1.5 / number, "new_value": 0.5 / number, "new_entropy": 1.0, "game_length": 7.5}
+        lines += [{"kind": "iteration", "iteration": number, "step": number, "seconds": 60.0 * number, **numbers}]
+    (place / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return place
+
+
+def write_games(file: Path, count: int) -> None:
+    """A store with tic-tac-toe games of three players, one of which has a script for a name."""
+    from ramify.arena import Fixture, Opening, Played
+    from ramify.store import Store
+    from ramify.store.results import values_of
+
+    labels = {"a" * 16: "random", "b" * 16: f"search:network={SCRIPT}", "c" * 16: "alphabeta:depth=2"}
+    players = [
+        {"identity": one, "kind": "random", "label": label, "content": {}, "versions": {}}
+        for one, label in labels.items()
+    ]
+    pairs = [(one, two) for one in labels for two in labels if one != two]
+    games = [((0,), (3,), (1,), (4,), (2,)), ((0,), (3,), (1,), (4,), (8,), (5,))]
+    records = []
+    for number in range(count):
+        actions = games[number % 2]
+        fixture = Fixture("tictactoe", {}, pairs[number % len(pairs)], Opening((), 0), number)
+        first = 1.0 if number % 2 == 0 else -1.0
+        played = Played(fixture, actions, (first, -first), number % 2)  # type: ignore[arg-type]
+        records.append({"players": players if number == 0 else [], "game": values_of(played)})
+    with Store(file) as store:
+        store._take(records)
+        store.start_run(f"/somewhere/{SCRIPT}", {"game": SCRIPT})
+
+
 def fill(folder: Path) -> None:
-    """What the server of the tests shows: an engine, a game of the user's own."""
+    """What the server of the tests shows: an engine, a game of the user's own, runs and games."""
     (folder / "engine.py").write_text(textwrap.dedent(ENGINE))
     (folder / "pile.py").write_text(OWN_GAME)
+    write_run(folder, "first")
+    write_run(folder, "second", seed=2, start=SCRIPT)
+    write_games(folder / "ramify.db", 60)
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +240,10 @@ class Tab:
         ):
             self.errors.append(f"loads {request.url}")
 
+    def enter(self) -> None:
+        """Get the cookie, without a page."""
+        self.page.context.request.get(self.server.link, max_redirects=0)
+
     def open(self, path: str) -> Any:
         self.page.goto(self.server.base + path)
         return self.page
@@ -218,7 +274,7 @@ def tab(browser: Any, server: Server) -> Iterator[Tab]:
     """A tab that is logged in; a test fails where the page had errors."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     found = Tab(context, server)
-    found.page.goto(server.link)
+    found.enter()
     yield found
     context.close()
     assert found.errors == []

@@ -100,6 +100,7 @@ def rating_chart(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
                     "name": f"{name} {which}",
                     "data": band,
                     "stack": f"band {number}",
+                    "stackStrategy": "all",  # also where the lower end is negative
                     "symbol": "none",
                     "lineStyle": {"opacity": 0},
                     "areaStyle": {"opacity": opacity, "color": colour},

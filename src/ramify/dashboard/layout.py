@@ -35,7 +35,7 @@ def frame(title: str, request: Request) -> Iterator[None]:
         ui.html(f'<nav aria-label="Pages">{links}</nav>', sanitize=False).classes("grow")
         button = ui.button(icon="contrast").props('flat round dense color=grey aria-label="Light or dark"')
         button.on("click", js_handler=TURN)
-    with ui.element("main").classes("page"):
+    with ui.element("div").classes("page"):  # NiceGUI's own element around it is the main one
         yield
 
 

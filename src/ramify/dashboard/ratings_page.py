@@ -57,7 +57,8 @@ class RatingLists:
     def _rate(self, source: str, game: str, params: dict[str, Any]) -> RatingList:
         games = self.library.store(source).results_only(game, params)
         standings = Standings((), tuple(games))
-        playing = list(dict.fromkeys(one for played in standings.counted for one in played.fixture.players))
+        known = {one for played in standings.counted for one in played.fixture.players}
+        playing = [identity for identity in self.library.store(source).players() if identity in known]
         ratings = standings.ratings(anchor=playing[0] if playing else None)
         names = self.library.names(source, playing)
         counted, forfeits = len(standings.counted), len(standings.forfeits)

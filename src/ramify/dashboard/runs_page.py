@@ -24,15 +24,23 @@ MOST_COMPARED = 8
 REFRESH = 2.0  # seconds between two looks at a run
 SAMPLES = 300  # of what its processes use
 LISTED = 100  # runs of a page
+CHECKED = "(e) => emit([...e.target.form.querySelectorAll('input:checked')].map(i => i.value))"
 
 
 async def runs_page(site: Site, page: int) -> None:
     """All runs, the last changed first."""
     ui.html("<h1>Training runs</h1>", sanitize=False)
     shown = html()
+    checked: set[str] = set()
+
+    def check(event: Any) -> None:
+        checked.clear()
+        checked.update(str(name) for name in event.args)
 
     async def refresh() -> None:
-        shown.content = await site.desk.read(lambda: runs_html(site, page))
+        shown.content = await site.desk.read(lambda: runs_html(site, page, frozenset(checked)))
+
+    shown.on("change", check, js_handler=CHECKED)
 
     await refresh()
     ui.timer(4 * REFRESH, refresh)
@@ -40,7 +48,7 @@ async def runs_page(site: Site, page: int) -> None:
         NewRun(site).build()
 
 
-def runs_html(site: Site, page: int) -> str:
+def runs_html(site: Site, page: int, checked: frozenset[str] = frozenset()) -> str:
     """The list of runs as a form whose checked runs are compared."""
     summaries = site.runs.summaries()
     part = summaries[page * LISTED : (page + 1) * LISTED]
@@ -52,7 +60,8 @@ def runs_html(site: Site, page: int) -> str:
         last = run.last
         rows.append(
             [
-                f'<label><input type="checkbox" name="name" value="{escape(run.name)}"> '
+                f'<label><input type="checkbox" name="name" value="{escape(run.name)}"'
+                f"{' checked' if run.name in checked else ''}> "
                 f'<a href="/run?name={quote(run.name)}">{escape(run.name)}</a></label>',
                 escape(run.game),
                 state,
