@@ -81,7 +81,7 @@ def test_a_stored_game_is_replayed_and_saved(tab: Tab) -> None:
     tab.wait(lambda: page.locator("svg polyline").count())
     tab.wait(lambda: not page.locator(".q-linear-progress").is_visible())
     page.get_by_role("button", name="Largest swing").click()
-    tab.wait(lambda: "What the search thought" in page.locator(".page").inner_text() or "6 of" in tab.text(".status"))
+    tab.wait(lambda: page.get_by_text("What the search thought").count())
     with page.expect_download() as waiting:
         page.get_by_role("button", name="JSON").click()
     saved = json.loads(Path(waiting.value.path()).read_text())
@@ -177,7 +177,7 @@ def test_every_page_fits_its_width(tab: Tab, width: int) -> None:
 
 @pytest.mark.browser
 def test_pages_are_cheap_with_100_runs_and_10000_games(browser: Any, tmp_path: Path) -> None:
-    """Processor time of the server for a page that has been opened before: the machine may be busy with other things."""
+    """Processor time of the server for a page that was opened before: the machine may be busy with other things."""
     for number in range(100):
         write_run(tmp_path, f"run-{number}", iterations=30)
     write_games(tmp_path / "ramify.db", 10_000)

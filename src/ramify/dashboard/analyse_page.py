@@ -128,9 +128,9 @@ class AnalysePage:
             self.button = ui.button("Start", icon="play_arrow", on_click=self.toggle)
             self.status = html().classes("grow").props('aria-live="polite"')
         with ui.element("div").classes("line"):
-            self.networks = ui.select(networks, value=[next(iter(networks))], multiple=True, label="Networks").classes(
-                "grow"
-            )
+            self.networks = ui.select(
+                networks, value=[self.site.catalog.default(self.game)], multiple=True, label="Networks"
+            ).classes("grow")
             self.limit = ui.select({n: f"{n:,}" for n in LIMITS}, value=100_000, label="Simulations")
             kinds = ["puct", "gumbel"] if not self.game.simultaneous else ["puct", "regret", "exp3", "gumbel"]
             self.selection = ui.select(kinds, value="regret" if self.game.simultaneous else "puct", label="Selection")

@@ -100,6 +100,11 @@ class Catalog:
             found.append(Choice(MATERIAL, "material count"))
         return [*found, Choice(ROLLOUT, "random games")]
 
+    def default(self, game: Game) -> str:
+        """The network to begin with: a shipped one, else none; those of runs are for those who choose them."""
+        keys = [choice.key for choice in self.networks(game)]
+        return next((key for key in keys if key.startswith("shipped:") or key in (MATERIAL, ROLLOUT)), ROLLOUT)
+
     def network(self, key: str) -> str:
         """What the library takes for a network; a ValueError if there is no such network."""
         kind, _, name = key.partition(":")

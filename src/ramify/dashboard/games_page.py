@@ -291,7 +291,7 @@ class ReplayPage:
         """In a thread: the value of one position."""
         catalog, state = self.site.catalog, self.replay.states[number]
         if self.searcher is None:
-            evaluator, _ = catalog.evaluator(self.replay.game, catalog.networks(self.replay.game)[0].key)
+            evaluator, _ = catalog.evaluator(self.replay.game, catalog.default(self.replay.game))
             self.searcher = play_searcher(
                 self.replay.game, evaluator, catalog.limited((REVIEW, None)), 0, catalog.settings()
             )

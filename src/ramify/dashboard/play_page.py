@@ -51,7 +51,7 @@ class PlayPage:
         self.game: Game = site.catalog.make_game(game_key)
         self.side = 0
         self.limits: tuple[int | None, float | None] = (SIMULATIONS, None)
-        self.opponent_key = site.catalog.opponents(self.game)[0].key
+        self.opponent_key = f"search {site.catalog.default(self.game)}"
         self.control: tuple[int, int] | None = None
         self.clock: GameClock | None = None
         self.played = PersonGame([self.game.initial_state(self.seed)], 0)
@@ -139,7 +139,7 @@ class PlayPage:
         choices = {choice.key: choice.title for choice in self.site.catalog.opponents(game)}
         if game is self.game and self.opponent_key not in choices:
             choices = {self.opponent_key: self.opponent_key.replace("search ", "Search with ", 1), **choices}
-        chosen = self.opponent_key if game is self.game else next(iter(choices))
+        chosen = self.opponent_key if game is self.game else f"search {self.site.catalog.default(game)}"
         self.opponent_select.set_options(choices, value=chosen)
         first, second = player_name(game, 0), player_name(game, 1)
         order = ("", "") if game.simultaneous else (", first", ", second")
@@ -307,7 +307,7 @@ class PlayPage:
 
         def work() -> SearchResult:
             key = self.opponent_key.partition(" ")[2] if self.opponent_key.startswith("search ") else ""
-            evaluator, _ = catalog.evaluator(self.game, key or catalog.networks(self.game)[0].key)
+            evaluator, _ = catalog.evaluator(self.game, key or catalog.default(self.game))
             limits = catalog.limited(self.limits if self.opponent_key.startswith("search ") else (SIMULATIONS, None))
             self.hinting = play_searcher(self.game, evaluator, limits, self.seed, catalog.settings())
             return fresh(self.hinting, state)

@@ -23,6 +23,8 @@ from ramify.dashboard.trainer import Trainer
 if TYPE_CHECKING:
     from ramify.store import Run
 
+PATIENCE = 30.0  # seconds to make a page, on a busy machine
+
 
 class Site:
     """What all pages of a server share."""
@@ -62,7 +64,7 @@ class Site:
         game = self.catalog.make_game(self.catalog.games()[0].key)
 
         def load() -> None:
-            self.catalog.evaluator(game, self.catalog.networks(game)[0].key)
+            self.catalog.evaluator(game, self.catalog.default(game))
             with suppress(ImportError, ValueError):
                 self.library.store(STORE)
 
@@ -81,41 +83,41 @@ def add_pages(config: WebConfig) -> Site:
     app.on_startup(site.warm_up)
     app.on_shutdown(site.desk.close)
 
-    @ui.page("/")
+    @ui.page("/", response_timeout=PATIENCE)
     def root() -> RedirectResponse:
         return RedirectResponse("/play")
 
-    @ui.page("/play")
+    @ui.page("/play", response_timeout=PATIENCE)
     async def play(request: Request, game: str = "hex size=7", network: str = "") -> None:
         with frame("Play", request):
             await play_page(site, game, network)
 
-    @ui.page("/analyse")
+    @ui.page("/analyse", response_timeout=PATIENCE)
     def analyse(request: Request, game: str = "hex size=7", position: str = "", moves: str = "") -> None:
         with frame("Analyse", request):
             analyse_page(site, game, position, moves)
 
-    @ui.page("/games")
+    @ui.page("/games", response_timeout=PATIENCE)
     async def games(request: Request) -> None:
         with frame("Games", request):
             await games_page(site, dict(request.query_params))
 
-    @ui.page("/game")
+    @ui.page("/game", response_timeout=PATIENCE)
     async def game(request: Request) -> None:
         with frame("Games", request):
             await replay_page(site, dict(request.query_params))
 
-    @ui.page("/runs")
+    @ui.page("/runs", response_timeout=PATIENCE)
     async def runs(request: Request, page: int = 0) -> None:
         with frame("Runs", request):
             await runs_page(site, max(0, page))
 
-    @ui.page("/run")
+    @ui.page("/run", response_timeout=PATIENCE)
     async def run(request: Request) -> None:
         with frame("Runs", request):
             await run_page(site, request.query_params.getlist("name"))
 
-    @ui.page("/ratings")
+    @ui.page("/ratings", response_timeout=PATIENCE)
     async def ratings(request: Request) -> None:
         with frame("Ratings", request):
             await ratings_page(site, dict(request.query_params))
