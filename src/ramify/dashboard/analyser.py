@@ -11,7 +11,6 @@ from ramify.engine import Searcher, SearchResult
 from ramify.games import State
 from ramify.games.pictures import Analysis
 from ramify.presentation.described import analysis_of
-from ramify.presentation.opponents import play_searcher
 
 if TYPE_CHECKING:
     from ramify.dashboard.site import Site
@@ -77,14 +76,11 @@ class Analyser:
 
     def _begin(self, line: Line) -> None:
         """Load the network, and ask it alone."""
-        evaluator, line.name = self.site.catalog.evaluator(self.state.game, line.key)
-        alone = play_searcher(
-            self.state.game, evaluator, (1, None), 0, {**self.site.catalog.settings(), "solver": False}
-        )
+        catalog, game = self.site.catalog, self.state.game
+        alone, line.name = catalog.searcher(game, line.key, (1, None), 0, {"solver": False})
         line.first = alone.run(self.state)
         line.first_found = analysis_of(self.state, line.first)
-        settings = {**self.site.catalog.settings(), **self.settings}
-        line.searcher = play_searcher(self.state.game, evaluator, (self.limit, SLICE), 0, settings)
+        line.searcher, _ = catalog.searcher(game, line.key, (self.limit, SLICE), 0, self.settings)
 
     @property
     def done(self) -> bool:

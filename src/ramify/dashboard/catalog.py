@@ -16,6 +16,9 @@ from ramify.arena import read_player
 from ramify.base.settings import read_value
 from ramify.dashboard.config import WebConfig
 from ramify.dashboard.runs import RunFolder
+from ramify.engine import Searcher
+from ramify.engine.batch import NativeEvaluator
+from ramify.engine.cache import EvaluationCache
 from ramify.games import Game, list_games, make
 from ramify.games.registry import presets
 from ramify.presentation.names import game_title
@@ -32,6 +35,7 @@ BOARDS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 TITLES = {"tictactoe": "Tic-tac-toe"}
 KEPT = 12  # evaluators in memory
+MOST_CACHED, CACHE_BYTES = 50_000, 32 << 20  # evaluations of each that are kept: positions, and about so much memory
 ROLLOUT, MATERIAL = "rollout", "material"
 LONGEST = 200  # characters of the parameters of a game
 
@@ -59,7 +63,7 @@ class Catalog:
 
     def __init__(self, config: WebConfig, runs: RunFolder) -> None:
         self.config, self.runs = config, runs
-        self._evaluators: OrderedDict[tuple[str, str, float], tuple[Any, str]] = OrderedDict()
+        self._evaluators: OrderedDict[tuple[str, str, float], tuple[Any, str, EvaluationCache | None]] = OrderedDict()
         self._lock = threading.Lock()
 
     # Games.
@@ -121,14 +125,31 @@ class Catalog:
             return find(name).name
         raise ValueError(f"there is no network {key[:40]!r}")
 
-    def evaluator(self, game: Game, key: str) -> tuple[Any, str]:
-        """The evaluator of a network, and its name; kept for the next who asks."""
+    def searcher(
+        self,
+        game: Game,
+        key: str,
+        limits: tuple[int | None, float | None],
+        seed: int,
+        settings: Mapping[str, Any] | None = None,
+    ) -> tuple[Searcher, str]:
+        """A search with a network within these limits, and the network's name. All searches of a network share what it
+        has evaluated."""
+        evaluator, name, cache = self.evaluator(game, key)
+        both = {"max_nodes": self.config.budget.nodes, **(settings or {})}
+        return play_searcher(game, evaluator, limits, seed, both, cache), name
+
+    def evaluator(self, game: Game, key: str) -> tuple[Any, str, EvaluationCache | None]:
+        """The evaluator of a network, its name, and what it has evaluated; kept for the next who asks."""
         network = self.network(key)
         place = Path(network)
         known = (str(game), network, place.stat().st_mtime if place.exists() else 0.0)
         with self._lock:  # loaded once, also if two ask for it at the same time
             if known not in self._evaluators:
-                self._evaluators[known] = find_evaluator(game, network)
+                evaluator, name = find_evaluator(game, network)
+                native = isinstance(evaluator, NativeEvaluator)
+                room = max(100, min(MOST_CACHED, CACHE_BYTES // (8 * game.num_actions)))
+                self._evaluators[known] = (evaluator, name, None if native else EvaluationCache(evaluator, room))
             self._evaluators.move_to_end(known)
             while len(self._evaluators) > KEPT:
                 self._evaluators.popitem(last=False)
@@ -157,8 +178,7 @@ class Catalog:
         """The opponent, and its searcher if it has one that can be stopped."""
         kind, _, rest = key.partition(" ")
         if kind == "search":
-            evaluator, knowledge = self.evaluator(game, rest)
-            searcher = play_searcher(game, evaluator, self.limited(limits), seed, self.settings())
+            searcher, knowledge = self.searcher(game, rest, self.limited(limits), seed)
             return SearchOpponent(searcher, knowledge), searcher
         if kind == "policy":
             return ArenaOpponent(read_player(f"network:network={self.network(rest)}"), game), None
@@ -176,10 +196,6 @@ class Catalog:
             None if simulations is None else max(1, min(simulations, budget.simulations)),
             min(seconds or budget.seconds, budget.seconds),
         )
-
-    def settings(self) -> dict[str, Any]:
-        """Settings of every search for a client."""
-        return {"max_nodes": self.config.budget.nodes}
 
 
 def game_key(name: str, params: Mapping[str, Any]) -> str:

@@ -21,7 +21,6 @@ from ramify.games import make
 from ramify.games.files import dumps, extensions
 from ramify.presentation.described import analysis_of
 from ramify.presentation.names import game_title, player_name
-from ramify.presentation.opponents import play_searcher
 
 if TYPE_CHECKING:
     from ramify.dashboard.site import Site
@@ -291,9 +290,8 @@ class ReplayPage:
         """In a thread: the value of one position."""
         catalog, state = self.site.catalog, self.replay.states[number]
         if self.searcher is None:
-            evaluator, _ = catalog.evaluator(self.replay.game, catalog.default(self.replay.game))
-            self.searcher = play_searcher(
-                self.replay.game, evaluator, catalog.limited((REVIEW, None)), 0, catalog.settings()
+            self.searcher, _ = catalog.searcher(
+                self.replay.game, catalog.default(self.replay.game), catalog.limited((REVIEW, None)), 0
             )
         self.searcher.reset()
         result = self.searcher.run(state)

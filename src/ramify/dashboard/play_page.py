@@ -21,7 +21,7 @@ from ramify.games.pictures import Analysis
 from ramify.presentation import SIMULATIONS
 from ramify.presentation.described import analysis_of, describe_player
 from ramify.presentation.names import game_title, player_name
-from ramify.presentation.opponents import Opponent, SearchOpponent, fresh, play_searcher
+from ramify.presentation.opponents import Opponent, SearchOpponent, fresh
 from ramify.presentation.person_game import PersonGame
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ class PlayPage:
 
     def choose_unit(self) -> None:
         if self.unit.value == "simulations":
-            self.strength.set_options({n: f"{n:,} simulations" for n in STEPS}, value=SIMULATIONS)
+            wanted = min(self.limits[0] or SIMULATIONS, self.site.config.budget.simulations)
+            self.strength.set_options({n: f"{n:,} simulations" for n in sorted({*STEPS, wanted})}, value=wanted)
         else:
             self.strength.set_options({s: f"{s:g} seconds" for s in TIMES}, value=1.0)
 
@@ -230,7 +231,6 @@ class PlayPage:
 
     async def answer(self) -> None:
         """The opponent's turns, until it is the person's or the game is over."""
-        self.show()
         while self.played.state.acting == (1 - self.side,) and not self.over:
             action = await self.opponent_chooses()
             if action is None:
@@ -307,9 +307,8 @@ class PlayPage:
 
         def work() -> SearchResult:
             key = self.opponent_key.partition(" ")[2] if self.opponent_key.startswith("search ") else ""
-            evaluator, _ = catalog.evaluator(self.game, key or catalog.default(self.game))
             limits = catalog.limited(self.limits if self.opponent_key.startswith("search ") else (SIMULATIONS, None))
-            self.hinting = play_searcher(self.game, evaluator, limits, self.seed, catalog.settings())
+            self.hinting, _ = catalog.searcher(self.game, key or catalog.default(self.game), limits, self.seed)
             return fresh(self.hinting, state)
 
         self.status.content = f"{SPINNER} looking for a hint"
@@ -443,13 +442,15 @@ def hint_html(state: State, result: SearchResult, side: int) -> str:
     return f'<section class="card"><h2>Hint</h2>{shown}</section>'
 
 
-async def play_page(site: Site, game: str, network: str = "") -> None:
-    """The content of the page; ``network``: one to play against, by its key."""
+async def play_page(site: Site, game: str, network: str = "", simulations: int = 0) -> None:
+    """The content of the page; ``network``: one to play against, by its key; ``simulations`` per move."""
     try:
         page = PlayPage(site, game)
         if network:
             site.catalog.network(network)
             page.opponent_key = f"search {network}"
+        if simulations > 0:
+            page.limits = (simulations, None)
     except (ValueError, TypeError, ImportError) as error:
         page = PlayPage(site, site.catalog.games()[0].key)
         tell(error)

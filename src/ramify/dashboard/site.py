@@ -88,9 +88,9 @@ def add_pages(config: WebConfig) -> Site:
         return RedirectResponse("/play")
 
     @ui.page("/play", response_timeout=PATIENCE)
-    async def play(request: Request, game: str = "hex size=7", network: str = "") -> None:
+    async def play(request: Request, game: str = "hex size=7", network: str = "", simulations: int = 0) -> None:
         with frame("Play", request):
-            await play_page(site, game, network)
+            await play_page(site, game, network, simulations)
 
     @ui.page("/analyse", response_timeout=PATIENCE)
     def analyse(request: Request, game: str = "hex size=7", position: str = "", moves: str = "") -> None:

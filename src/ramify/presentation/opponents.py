@@ -8,6 +8,7 @@ from ramify.arena import PlayerConfig, Turn, read_player
 from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.access import OnInterrupt
 from ramify.engine.batch import Evaluator, NativeEvaluator
+from ramify.engine.cache import EvaluationCache
 from ramify.engine.result import action_by
 from ramify.games import Game, State
 from ramify.presentation import SIMULATIONS
@@ -88,9 +89,15 @@ def find_evaluator(game: Game, network: str | None) -> tuple[Evaluator | NativeE
 
 
 def play_searcher(
-    game: Game, evaluator: Any, limits: tuple[int | None, float | None], seed: int, settings: dict[str, Any]
+    game: Game,
+    evaluator: Any,
+    limits: tuple[int | None, float | None],
+    seed: int,
+    settings: dict[str, Any],
+    cache: EvaluationCache | None = None,
 ) -> Searcher:
-    """A search that plays against a person; ``limits`` are simulations and seconds per move."""
+    """A search that plays against a person; ``limits`` are simulations and seconds per move, ``cache`` evaluations that
+    it shares with others."""
     from ramify import _core
 
     simulations, seconds = limits
@@ -103,7 +110,7 @@ def play_searcher(
         "solver": isinstance(game, _core.Game) and not game.simultaneous,
         "max_nodes": 1_000_000,
     }
-    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed)
+    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed, cache=cache)
 
 
 def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:
