@@ -202,3 +202,42 @@ def test_many_connections_that_say_nothing_leave_it_alive(server: Server) -> Non
         for one in idle:
             one.close()
     assert fetch(server, "/play", **entered(server))[0] == 200
+
+
+def flood(client: Any) -> None:
+    """Send a message of 10 MB, and listen until the connection ends."""
+    client.send("4" + "x" * 10_000_000)
+    for _ in range(50):
+        client.recv(timeout=20)
+
+
+def test_messages_of_10_megabytes_end_their_connection_only(server: Server) -> None:
+    """By a request and over a web socket, of somebody who has the cookie."""
+    from websockets.exceptions import ConnectionClosed
+    from websockets.sync.client import connect
+
+    known = entered(server)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    try:
+        connection.request("POST", "/_nicegui_ws/socket.io/?EIO=4&transport=polling", b"x" * 10_000_000, headers=known)
+        assert connection.getresponse().status == 413
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # the server has closed the connection before everything was sent
+    finally:
+        connection.close()
+    address = f"ws://127.0.0.1:{server.port}/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    with connect(address, additional_headers=known, origin=server.base, max_size=None) as client:  # type: ignore[arg-type]
+        assert str(client.recv(timeout=20)).startswith("0")
+        with pytest.raises(ConnectionClosed):
+            flood(client)
+    assert fetch(server, "/play", **known)[0] == 200
+
+
+def test_a_socket_without_the_cookie_or_from_another_site_is_refused(server: Server) -> None:
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    address = f"ws://127.0.0.1:{server.port}/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    for headers, origin in (({}, server.base), (entered(server), "http://evil.example"), (entered(server), None)):
+        with pytest.raises(InvalidStatus):
+            connect(address, additional_headers=headers, origin=origin).close()  # type: ignore[arg-type]
