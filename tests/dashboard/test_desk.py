@@ -17,7 +17,7 @@ from ramify.dashboard.desk import BusyError, Desk
 from ramify.dashboard.runs import RunFolder, differences, thinned
 from ramify.dashboard.site import Site
 from ramify.dashboard.trainer import Trainer
-from tests.dashboard.conftest import write_run
+from tests.dashboard.conftest import run_async, write_run
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_analyses_take_turns_and_moves_do_not_wait_for_them() -> None:
     async def both() -> None:
         await asyncio.gather(long("a"), long("b"), move())
 
-    asyncio.run(both())
+    run_async(both())
     assert order.index("move") < 6
     assert sorted(order[-3:-1]) in (["a", "b"], ["a", "a"], ["b", "b"])
     assert {*order[:5]} >= {"a", "b"}  # neither waits for the other's end

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import socket
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from ramify.dashboard.config import Budget, WebConfig
 from ramify.dashboard.guard import Guard
-from tests.dashboard.conftest import Server
+from tests.dashboard.conftest import Server, run_async
 
 
 async def inner(scope: Any, receive: Any, send: Any) -> None:
@@ -49,7 +48,7 @@ def ask(guard: Guard, path: str = "/", *, kind: str = "http", body: tuple[bytes,
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(guard(scope, receive, send))
+    run_async(guard(scope, receive, send))
     if not sent:
         return None, {}
     if kind == "websocket":

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.dashboard.conftest import SCRIPT, Tab, start_server, stop_server, write_games, write_run
+from tests.dashboard.conftest import SCRIPT, Server, Tab, run_async, start_server, stop_server, write_games, write_run
 
 
 def simulations(tab: Tab) -> int:
@@ -197,3 +198,47 @@ def test_pages_are_cheap_with_100_runs_and_10000_games(browser: Any, tmp_path: P
     finally:
         context.close()
         stop_server(server)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("path", ["/analyse?game=hex size=11", "/play?game=hex size=11&simulations=100000"])
+def test_a_closed_tab_frees_its_search(browser: Any, server: Server, path: str) -> None:
+    """The server works while the tab is open, and rests a few seconds after it is closed."""
+    context = browser.new_context()
+    found = Tab(context, server)
+    found.enter()
+    page = found.open(path)
+    if path.startswith("/analyse"):
+        page.get_by_label("Simulations").click()
+        page.locator(".q-menu .q-item", has_text="1,000,000").click()
+        page.get_by_role("button", name="Start").click()
+        found.wait(lambda: "simulations" in found.text(".side .card"))
+    else:
+        found.wait(lambda: "Your move" in found.text(".status"))
+        page.locator('polygon[data-place="f6"]').click(force=True)
+        found.wait(lambda: "thinking" in found.text(".status"))
+    begun = server.processor_seconds()
+    assert found.soon(lambda: server.processor_seconds() > begun + 0.5, 20)
+    context.close()
+    resting = False
+    for _ in range(20):
+        before = server.processor_seconds()
+        time.sleep(1.0)
+        resting = server.processor_seconds() - before < 0.1
+        if resting:
+            break
+    assert resting
+
+
+@pytest.mark.browser
+def test_several_clients_play_at_once(server: Server) -> None:
+    """A small part of what ``python -m tools.web_load`` measures."""
+    pytest.importorskip("aiohttp")
+    from argparse import Namespace
+
+    from tools.web_load import measure
+
+    options = Namespace(clients=4, seconds=6.0, simulations=20, size=5)
+    found = run_async(measure(server.link, server.process.pid, options))
+    assert found["errors"] == []
+    assert found["moves"] >= 4
