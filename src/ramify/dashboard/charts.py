@@ -83,11 +83,14 @@ def lines_chart(
     return {**axes(x_title, percent), "series": drawn}
 
 
-def rating_chart(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Elo over training steps with 95 % intervals; players that need no training as dashed lines."""
+def rating_chart(runs: Mapping[str, Mapping[str, Any] | None]) -> dict[str, Any]:
+    """Elo over training steps with 95 % intervals; players that need no training as dashed lines. Runs without a
+    rating are left out, and the others have the colours of their places."""
     drawn: list[dict[str, Any]] = []
     for number, (name, rating) in enumerate(runs.items()):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = colour_of(number)
+        if rating is None:
+            continue
         rated = sorted((one for one in rating["players"] if one["step"] is not None), key=lambda one: int(one["step"]))
         points = [[one["step"], round(one["elo"])] for one in rated]
         drawn.append({"type": "line", "name": name, "data": points, "color": colour, "lineStyle": {"width": 2}})
@@ -111,7 +114,14 @@ def rating_chart(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         last = max((one["step"] for one in rated), default=1)
         for other in (one for one in rating["players"] if one["step"] is None):
             ends = [[0, round(other["elo"])], [last, round(other["elo"])]]
-            label = {"show": True, "formatter": "{a}", "color": INK, "fontSize": 11, "align": "right"}
+            label = {
+                "show": True,
+                "formatter": "{a}",
+                "color": INK,
+                "fontSize": 11,
+                "align": "right",
+                "offset": [-8, -9],
+            }
             line = {"type": "dashed", "width": 1, "color": INK}
             drawn.append(
                 {

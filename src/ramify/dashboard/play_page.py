@@ -382,7 +382,7 @@ class PlayPage:
             text = "Press Start"
         else:
             text = "Your move" + (" (arrow keys, or click)" if self.game.name == "pyrat" else "")
-        remark = f'<span class="dim">{escape(self.said)}</span>' if self.said and not self.over else ""
+        remark = f'<span class="dim hide-small">{escape(self.said)}</span>' if self.said and not self.over else ""
         self.status.content = f"<span>{escape(text)}</span> {remark}"
 
     def show_seats(self) -> None:

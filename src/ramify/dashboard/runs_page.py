@@ -222,7 +222,7 @@ class RunPage:
             _update(chart, lines_chart({name: line for name, line in series.items() if line}, title, curve.percent))
         self.elo_card.set_visibility(bool(ratings))
         if ratings:
-            _update(self.elo, rating_chart(ratings))
+            _update(self.elo, rating_chart({name: ratings.get(name) for name in self.names}))
         self.below.content = below
         return None
 
