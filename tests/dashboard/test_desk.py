@@ -64,7 +64,7 @@ def test_an_analysis_grows_and_ends_when_it_is_stopped(site: Site) -> None:
     analyser = Analyser(site, game.initial_state(), [Line("rollout"), Line("rollout")], {}, 10**6)
     counts = []
     for _ in range(4):
-        analyser.step()
+        analyser.work()
         counts.append([line.simulations for line in analyser.lines])
     assert 0 < counts[1][0] < counts[3][0]  # a second slice goes on with the same graph
     assert counts[3][1] > 0  # the other network has its turn
@@ -74,7 +74,7 @@ def test_an_analysis_grows_and_ends_when_it_is_stopped(site: Site) -> None:
     analyser.stop()
     assert analyser.done
     before = [line.simulations for line in analyser.lines]
-    analyser.step()
+    analyser.work()
     assert [line.simulations for line in analyser.lines] == before
 
 

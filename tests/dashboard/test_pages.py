@@ -89,6 +89,7 @@ def test_a_stored_game_is_replayed_and_saved(tab: Tab) -> None:
     assert saved["game"] == "tictactoe"
 
 
+@pytest.mark.browser
 def test_runs_are_listed_and_compared(tab: Tab) -> None:
     page = tab.open("/runs")
     page.get_by_role("link", name="first", exact=True).wait_for()
@@ -106,6 +107,7 @@ def test_runs_are_listed_and_compared(tab: Tab) -> None:
     assert Path(waiting.value.path()).read_bytes() == b"weights"
 
 
+@pytest.mark.browser
 def test_ratings_lead_to_their_games(tab: Tab) -> None:
     page = tab.open("/ratings")
     tab.wait(lambda: page.get_by_text("Crosstable").count())
@@ -138,6 +140,7 @@ def test_a_run_is_started_watched_and_stopped(tab: Tab) -> None:
     tab.wait(lambda: page.locator(".badge", has_text="ended").count(), 60)
 
 
+@pytest.mark.browser
 def test_no_page_runs_the_script_in_a_name(tab: Tab) -> None:
     """Names of players, runs and settings have a script in them; an alert or a loaded image would be an error here."""
     for path, shows in (

@@ -299,7 +299,7 @@ class AnalysePage:
 
     def work(self, analyser: Analyser) -> None:
         """In a thread: one slice, and what only the graph knows."""
-        analyser.step()
+        analyser.work()
         self.look_into(analyser)
 
     def look_into(self, analyser: Analyser) -> None:

@@ -49,7 +49,7 @@ class Line:
 
 @dataclass
 class Analyser:
-    """The searches of a position. ``step`` runs in a thread; everything else belongs to the page."""
+    """The searches of a position. ``work`` runs in a thread; everything else belongs to the page."""
 
     site: Site
     state: State
@@ -59,7 +59,7 @@ class Analyser:
     stopped: bool = False
     started: float = field(default_factory=time.monotonic)
 
-    def step(self) -> None:
+    def work(self) -> None:
         """One slice of the first network whose search is not done; the others follow in turn."""
         line = min((line for line in self.lines if not line.done), key=lambda line: line.seconds, default=None)
         if line is None or self.stopped:

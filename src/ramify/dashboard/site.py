@@ -37,6 +37,7 @@ class Site:
         self.ratings = RatingLists(self.library)
         self.trainer = Trainer(self.runs)
         self.desk = Desk(config.workers, config.budget.analyses)
+        self._warm = False
 
     def new_seed(self) -> int:
         """A seed that no client knows beforehand."""
@@ -60,7 +61,10 @@ class Site:
         return list(lines.values())
 
     def warm_up(self) -> None:
-        """Load in the background what the first page would wait for."""
+        """Load in the background what most pages need; once, when somebody comes."""
+        if self._warm:
+            return
+        self._warm = True
         game = self.catalog.make_game(self.catalog.games()[0].key)
 
         def load() -> None:
@@ -80,7 +84,7 @@ def add_pages(config: WebConfig) -> Site:
     from ramify.dashboard.runs_page import run_page, runs_page
 
     site = Site(config)
-    app.on_startup(site.warm_up)
+    app.on_connect(site.warm_up)
     app.on_shutdown(site.desk.close)
 
     @ui.page("/", response_timeout=PATIENCE)
