@@ -128,6 +128,19 @@ def test_a_game_of_ones_own_has_a_text_and_buttons_and_runs_no_script(tab: Tab) 
 
 
 @pytest.mark.browser
+def test_a_move_is_taken_back_while_the_opponent_thinks(tab: Tab) -> None:
+    """And another one is played at once: the search that was stopped is not in the way of the next."""
+    tab.open("/play?game=hex size=11&simulations=100000")
+    tab.wait(lambda: ready(tab))
+    for place in ("f6", "e5", "d4"):
+        click(tab, place, lambda: len(moves(tab)) == 1)
+        tab.wait(lambda: "thinking" in status(tab))
+        tab.page.get_by_role("button", name="Undo").click()
+        tab.wait(lambda: moves(tab) == [] and ready(tab))
+    assert tab.page.locator(".q-notification").count() == 0
+
+
+@pytest.mark.browser
 def test_sides_are_exchanged_and_a_resigned_game_is_over(tab: Tab) -> None:
     tab.open("/play?game=tictactoe")
     tab.wait(lambda: ready(tab))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,8 @@ class PlayPage:
         self.opponent: Opponent | None = None
         self.searcher: Any = None  # of the opponent, to stop it
         self.hinting: Any = None  # the search of a hint, to stop it
+        self.asked = False  # whether a hint is being looked for
+        self.thread = threading.Lock()  # of the opponent, which is asked one thing at a time
         self.epoch = 0  # counts what makes answers outdated: new games, undone moves
         self.thinking = False
         self.said, self.labels = "", list[str]()
@@ -248,8 +251,13 @@ class PlayPage:
         self.thinking = True
         self.pace(player)
         self.show()
+
+        def choose() -> tuple[int, str]:
+            with self.thread:  # a search that was stopped may still be at its last batch
+                return opponent.choose(turn) if epoch == self.epoch else (-1, "")
+
         try:
-            action, remark = await self.site.desk.move(lambda: opponent.choose(turn))
+            action, remark = await self.site.desk.move(choose)
         except Exception as error:  # of a program or a player that somebody else has written
             if epoch == self.epoch:
                 self.thinking = False
@@ -300,8 +308,9 @@ class PlayPage:
 
     async def hint(self) -> None:
         """What the search would play here, on the board and as a table."""
-        if self.over or self.thinking or self.hinting is not None:
+        if self.over or self.thinking or self.asked:
             return None
+        self.asked = True
         epoch, state = self.epoch, self.played.state
         catalog = self.site.catalog
 
@@ -317,7 +326,7 @@ class PlayPage:
         except Exception as error:  # of a network that does not fit, or of a user's game
             return tell(error)
         finally:
-            self.hinting = None
+            self.hinting, self.asked = None, False
         if epoch == self.epoch and not self.over:
             self.analysis = analysis_of(state, result)
             self.advice.content = hint_html(state, result, self.side)
