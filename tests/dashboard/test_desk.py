@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -166,3 +167,35 @@ def test_clocks_run_one_at_a_time_and_fall() -> None:
     now[0] = 71.0
     assert clock.fallen == 1
     assert [clock_text(seconds) for seconds in (125.0, 9.44)] == ["2:05", "0:09.4"]
+
+
+def test_an_opponent_is_asked_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A move is taken back while the opponent thinks, and the next one asks it before it has noticed."""
+    from ramify.dashboard.play_page import PlayPage
+
+    page = PlayPage(Site(WebConfig(runs=tmp_path, store=tmp_path / "none.db", workers=2)), "tictactoe")
+    monkeypatch.setattr(page, "show", lambda: None)
+    at_once, most = [0], [0]
+
+    class Slow:
+        name = "slow"
+
+        def choose(self, turn: Any) -> tuple[int, str]:
+            at_once[0] += 1
+            most[0] = max(most[0], at_once[0])
+            time.sleep(0.1)
+            at_once[0] -= 1
+            return 4, ""
+
+        def close(self) -> None:
+            """Nothing was started."""
+
+    async def ask() -> tuple[int | None, int | None]:
+        page.opponent, page.side = Slow(), 1
+        first = asyncio.create_task(page.opponent_chooses())
+        await asyncio.sleep(0.03)
+        page.interrupt()
+        return await page.opponent_chooses(), await first
+
+    assert run_async(ask()) == (4, None)
+    assert most[0] == 1

@@ -132,12 +132,23 @@ def test_a_move_is_taken_back_while_the_opponent_thinks(tab: Tab) -> None:
     """And another one is played at once: the search that was stopped is not in the way of the next."""
     tab.open("/play?game=hex size=11&simulations=100000")
     tab.wait(lambda: ready(tab))
-    for place in ("f6", "e5", "d4"):
-        click(tab, place, lambda: len(moves(tab)) == 1)
+    click(tab, "f6", lambda: len(moves(tab)) == 1)
+    for place in ("e5", "d4", "c3", "g7"):
         tab.wait(lambda: "thinking" in status(tab))
-        tab.page.get_by_role("button", name="Undo").click()
-        tab.wait(lambda: moves(tab) == [] and ready(tab))
+        tab.page.wait_for_timeout(300)
+        tab.page.evaluate(
+            """place => {
+                [...document.querySelectorAll("button")].find(one => one.innerText.includes("Undo")).click();
+                const cell = document.querySelector(`polygon[data-place="${place}"]`);
+                cell.dispatchEvent(new MouseEvent("click", {bubbles: true}));
+            }""",
+            place,
+        )
+        tab.wait(lambda place=place: moves(tab) == [place])
+    tab.page.wait_for_timeout(300)
     assert tab.page.locator(".q-notification").count() == 0
+    tab.page.get_by_role("button", name="Undo").click()
+    tab.wait(lambda: moves(tab) == [] and ready(tab))
 
 
 @pytest.mark.browser
