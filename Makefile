@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,gym,openspiel,torch,onnx,selfplay,train,arena
+EXTRAS ?= dev,chess,gym,openspiel,torch,onnx,selfplay,train,arena,web
 JOBS   ?= 3
 ARGS   ?=
 
@@ -17,7 +17,7 @@ INSTALLED    := $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
+.PHONY: help demo test test-browser test-slow lint format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,8 +25,11 @@ help: ## list the targets
 demo: $(INSTALLED) ## install, then train Hex 5x5 from nothing, rate it, and write a report: four minutes
 	@$(BIN)/ramify demo $(ARGS)
 
-test: $(INSTALLED) ## every test but the slow ones
-	$(PY) -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+test: $(INSTALLED) ## every test but the slow ones and the long ones in a browser
+	$(PY) -m pytest -n $(JOBS) -m "not slow and not browser" $(ARGS)
+
+test-browser: $(INSTALLED) ## the long tests of the web interface, in Chromium
+	$(PY) -m pytest -n 2 -m browser tests/dashboard $(ARGS)
 
 test-slow: $(INSTALLED) ## the long proofs
 	$(PY) -m pytest -n $(JOBS) -m slow $(ARGS)

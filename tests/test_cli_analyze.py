@@ -21,7 +21,9 @@ import ramify as rf
 from ramify.cli import analysis, analyze
 from ramify.cli.app import app
 from ramify.engine import searcher
+from ramify.engine.result_text import ranking
 from ramify.evaluators import Rollout
+from ramify.presentation import described
 
 TINY = ["-p", "preset=tiny", "--seed", "3"]
 
@@ -92,7 +94,7 @@ def test_equal_visits_are_ranked_as_the_library_chooses() -> None:
     state = rf.make("tictactoe").initial_state()
     for simulations in (1, 2, 5, 9):
         result = rf.search(state, Rollout(1), simulations=simulations)
-        assert result.outcomes[0][analysis.ranking(result, 0)[0]] == result.action()
+        assert result.outcomes[0][ranking(result, 0)[0]] == result.action()
 
 
 def test_the_table_shows_the_position_and_the_statistics() -> None:
@@ -111,7 +113,7 @@ def test_continuations_can_be_played_and_are_the_most_visited() -> None:
     state = rf.make("connect_four").initial_state()
     engine = rf.Searcher(state.game, Rollout(1), rf.SearchConfig(simulations=4000))
     result = engine.run(state)
-    rows = analysis.describe_player(state, result, 0, None)["actions"]
+    rows = described.describe_player(state, result, 0, None)["actions"]
     assert all(len(row["continuation"]) > 1 for row in rows)
     for row in rows:
         walk = state.copy()
@@ -180,7 +182,7 @@ def test_the_tree_and_the_picture(tmp_path: Path) -> None:
     state = rf.make("tictactoe").initial_state()
     state.apply(0)
     result = rf.search(state, Rollout(1), simulations=60)
-    assert file.read_text(encoding="utf-8") == analysis.picture(state, result) != state.svg()
+    assert file.read_text(encoding="utf-8") == described.picture(state, result) != state.svg()
     assert result.tree(2) in shown.stdout
 
 

@@ -48,7 +48,7 @@ def one(path: str, text: str, *others: str) -> list[str]:
             "x.py:3",
         ),
         ("ramify/hex/x.py", "import ramify.chess", "ramify.hex imports ramify.chess"),
-        ("ramify/cli/x.py", "import ramify.dashboard", "ramify.cli imports ramify.dashboard"),
+        ("ramify/dashboard/x.py", "import ramify.cli", "ramify.dashboard imports ramify.cli"),
         ("ramify/__init__.py", "from ramify.cli import main", "ramify imports ramify.cli"),
         ("ramify/extra/x.py", "", "ramify.extra.x belongs to no layer"),
         ("ramify/cli/x.py", "import ramify.extra", "ramify.extra belongs to no layer"),

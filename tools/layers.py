@@ -30,8 +30,10 @@ PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
     ("ramify.store",),
     ("ramify.chess", "ramify.hex", "ramify.pyrat", "ramify.muzero"),
     ("ramify.protocols",),
+    ("ramify.presentation",),
     ("ramify",),
-    ("ramify.cli", "ramify.dashboard"),
+    ("ramify.dashboard",),
+    ("ramify.cli",),
     ("ramify.__main__",),
 )
 CPP_LAYERS = ("base", "games", "search", "bind")
@@ -50,6 +52,8 @@ HOMES = {
     ),
     "sqlalchemy": ("ramify.store",),
     "alembic": ("ramify.store",),
+    "nicegui": ("ramify.dashboard",),
+    "uvicorn": ("ramify.dashboard",),
 }
 # Optional or slow to load: imported where they are used, never when a module loads.
 LAZY = frozenset({"chess", "gymnasium", "keras", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})

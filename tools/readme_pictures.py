@@ -11,8 +11,8 @@ from html import unescape
 from pathlib import Path
 
 import ramify as rf
-from ramify.cli.analysis import picture
 from ramify.games.pictures import Canvas
+from ramify.presentation.described import picture
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 ACTIONS = "a2"  # leads to the position of the heat map

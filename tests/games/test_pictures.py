@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 import ramify as rf
-from ramify.cli.analysis import describe_player, picture
-from ramify.games.pictures import Analysis, Choice, draw_analysis
+from ramify.games.pictures import Analysis, Choice, areas, draw_analysis, draw_seen, places
 from ramify.games.pictures.analysis import warm
+from ramify.presentation.described import analysis_of, describe_player, picture
 
 SPACE = "{http://www.w3.org/2000/svg}"
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -266,3 +266,42 @@ def test_an_authors_picture_gets_the_list_below() -> None:
 def test_a_picture_that_is_no_xml_is_replaced_by_text() -> None:
     state = Broken().initial_state()
     assert "as text" in words(picture(state, rf.search(state, simulations=20)))
+
+
+def test_every_action_of_a_board_game_has_its_place_in_the_picture() -> None:
+    """Walks with clicks alone: the places of each legal action are areas, and two actions share them only where they
+    have the same effect on the board (promotions, walls)."""
+    for name, params in (("hex", {"size": 4}), ("tictactoe", {}), ("connect_four", {}), ("chess", {})):
+        state = rf.make(name, **params).initial_state()
+        for _ in range(6):
+            outlines = areas(state, viewer=1)
+            player = state.acting[0]
+            legal = [int(action) for action in state.legal_actions(player)]
+            found = {action: places(state, player, action) for action in legal}
+            assert all(place in outlines for several in found.values() for place in several)
+            assert len(set(found.values())) == len(legal)
+            state.apply(legal[len(legal) // 2])
+
+
+def test_areas_lie_where_the_picture_has_the_cell() -> None:
+    """A chess square of the side to look from is at the bottom; a PyRat step up leads to the cell above."""
+    chess = rf.make("chess").initial_state()
+    for viewer, bottom, top in ((0, "a1", "a8"), (1, "h8", "h1")):
+        found = areas(chess, viewer)
+        assert found[bottom][0][1] > found[top][0][1]
+        assert found[bottom][0][0] == min(corner[0] for outline in found.values() for corner in outline)
+    maze = rf.make("pyrat", preset="tiny").initial_state(3)
+    cells = areas(maze)
+    own, above = places(maze, 0, maze.action("STAY", 0))[0], places(maze, 0, maze.action("UP", 0))[0]
+    assert cells[above][0][1] < cells[own][0][1]
+    assert areas(rf.make("goofspiel").initial_state()) == {}
+
+
+def test_a_seen_board_keeps_its_size_with_an_analysis() -> None:
+    state = rf.make("chess").initial_state()
+    result = rf.search(state, simulations=30)
+    sizes = []
+    for analysis in (None, analysis_of(state, result)):
+        root = ElementTree.fromstring(draw_seen(state, analysis, viewer=1))
+        sizes.append((root.get("width"), root.get("height")))
+    assert sizes[0] == sizes[1]

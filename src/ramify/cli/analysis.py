@@ -1,85 +1,19 @@
-"""The result of a search as plain data and as tables, for ``ramify analyze``."""
+"""The result of a search as tables, for ``ramify analyze``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ramify.cli.chess_lines import add_chess
 from ramify.cli.common import print_position
-from ramify.engine.result_text import continuation, line_names, ranking
 from ramify.games.percent import percentages
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ramify.engine import SearchResult
-    from ramify.games import State
-
 BAR = 8  # characters of the bar beside the visits
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 MATRIX = 10  # largest number of outcomes for which the table of pairs is shown
-
-
-def describe(state: State, result: SearchResult, top: int | None) -> dict[str, Any]:
-    """The result of a search as plain data, with the ``top`` actions of each player (None: all)."""
-    data = {
-        "game": state.game.name,
-        "parameters": state.game.params,
-        "state": str(state),
-        "acting": list(result.acting),
-        "value": [float(value) for value in result.value],
-        "principal_variation": line_names(state, result.principal_variation),
-        "players": [describe_player(state, result, player, top) for player in result.acting],
-        "stats": result.stats,
-    }
-    if len(result.acting) == 2:
-        data["joint_visits"] = result.visits.tolist()
-        data["joint_actions"] = [
-            [state.action_name(int(action), player) for action in result.outcomes[player]] for player in (0, 1)
-        ]
-    return data
-
-
-def describe_player(state: State, result: SearchResult, player: int, top: int | None) -> dict[str, Any]:
-    """The actions of one player, best first."""
-    visits = result.visits.sum(axis=1 - player)
-    total = max(int(visits.sum()), 1)
-    rows = []
-    for i in ranking(result, player)[:top]:
-        action = int(result.outcomes[player][i])
-        rows.append(
-            {
-                "action": action,
-                "name": state.action_name(action, player),
-                "visits": int(visits[i]),
-                "share": float(visits[i] / total),
-                "value": float(result.q[player][i]) if visits[i] else None,
-                "prior": float(result.priors[player][i]),
-                "continuation": continuation(state, result, player, int(i)),
-            }
-        )
-    if state.game.name == "chess":
-        add_chess(state, result, rows)
-    return {"player": player, "outcomes": len(visits), "value": float(result.value[player]), "actions": rows}
-
-
-def picture(state: State, result: SearchResult, top: int | None = None) -> str:
-    """The position as SVG with what the search found: shares of visits, values, and a caption. ``top``: the number of
-    actions of each player that are drawn or listed, where not all are."""
-    from ramify.games.pictures import LISTED, Analysis, Choice, draw_analysis
-
-    choices = {}
-    for player in result.acting:
-        rows = describe_player(state, result, player, None)["actions"]
-        choices[player] = tuple(
-            Choice(
-                row["action"], row["name"], row["share"], row["value"], row.get("san", ""), tuple(row["continuation"])
-            )
-            for row in rows
-        )
-    values = {player: float(result.value[player]) for player in result.acting}
-    return draw_analysis(state, Analysis(int(result.stats["simulations"]), values, choices, top or LISTED))
 
 
 def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:

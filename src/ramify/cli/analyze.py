@@ -85,7 +85,8 @@ def analyze(
     ramify analyze connect_four --actions "d d" -s max_seconds=5
     ramify analyze my_game --import my_game.py
     """
-    from ramify.cli.analysis import describe, picture, print_analysis
+    from ramify.cli.analysis import print_analysis
+    from ramify.presentation.described import describe, picture
 
     if svg is not None and svg.suffix.lower() not in ("", ".svg"):
         fail(f"--svg writes only SVG pictures: give a file such as {svg.with_suffix('.svg')}, not {svg}")

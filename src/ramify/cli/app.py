@@ -32,6 +32,7 @@ from ramify.cli import (
     train,
     uci,
     watch,
+    web,
 )
 from ramify.cli.common import forget_warnings
 from ramify.cli.debug import HELP, OPTION, as_command, show_tracebacks
@@ -46,7 +47,7 @@ app = typer.Typer(
 )
 FIXED_GAME = (demo.demo, doctor.doctor, htp.htp, pyrat_bot.pyrat_bot, teach.teach, uci.uci)  # they know their game
 GROUPS = {
-    "Games": (play.play, watch.watch, analyze.analyze, review.review, games.games, check.check),
+    "Games": (play.play, watch.watch, analyze.analyze, review.review, web.web, games.games, check.check),
     "Training": (
         demo.demo,
         train.train,

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ramify.cli import options
 from ramify.cli.common import fail
+from ramify.presentation import SIMULATIONS
 
 if TYPE_CHECKING:
-    from ramify.cli.opponents import Opponent
     from ramify.engine import Searcher
     from ramify.games import State
     from ramify.games.files import GameRecord
-
-SIMULATIONS = 400  # without --simulations; quick enough to answer at once
-
+    from ramify.presentation.opponents import Opponent
 
 Side = Annotated[int | None, typer.Option(min=0, max=1, help="Your player: 0 moves first, 1 second.", show_default="0")]
 Simulations = Annotated[
@@ -84,6 +82,7 @@ def play(
     ramify play hex -p size=11 --against "htp:command=mohex"
     """
     from ramify.cli.analyze import find_position
+    from ramify.presentation.opponents import make_adviser, make_opponent
 
     params, settings = options.read_options(game or "hex", param, set_)
     if load is not None and (params or state or actions):
@@ -140,42 +139,3 @@ def load_game(file: Path, game: str | None) -> GameRecord:
         how = "by resignation" if record.resigned is not None else "here"
         print(f"The game in the file ended {how} with {record.result}; you can play on.")
     return record
-
-
-def make_adviser(
-    state: State,
-    network: str | None,
-    limits: tuple[int | None, float | None],
-    seed: int,
-    settings: dict[str, Any],
-) -> tuple[Searcher, str]:
-    """The search that gives hints, and what it knows. ``limits`` are simulations and seconds per move."""
-    from ramify import _core
-    from ramify.chess import chess_evaluator
-    from ramify.engine import SearchConfig, Searcher
-    from ramify.hex import evaluator_for
-
-    game = state.game
-    simulations, seconds = limits
-    evaluator, knowledge = chess_evaluator(network) if game.name == "chess" else evaluator_for(game, network)
-    limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
-    usual = {
-        "simulations": simulations or (2**53 if limited else SIMULATIONS),
-        "max_seconds": seconds,
-        "graph": True,
-        "canonical": game.name == "hex",
-        "solver": isinstance(game, _core.Game) and not game.simultaneous,
-        "max_nodes": 1_000_000,
-    }
-    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed), knowledge
-
-
-def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:
-    """The opponent: the search, or a player of the arena."""
-    import ramify.protocols  # noqa: F401 - registers the kinds it has
-    from ramify.arena import read_player
-    from ramify.cli.opponents import ArenaOpponent, SearchOpponent
-
-    if against is None:
-        return SearchOpponent(adviser, knowledge)
-    return ArenaOpponent(read_player(against), state.game)

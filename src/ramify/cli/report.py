@@ -15,9 +15,9 @@ from ramify.cli.common import fail, print_json
 from ramify.cli.rate import Run, find_run
 from ramify.cli.train import PROBLEMS
 from ramify.games.percent import percentages
+from ramify.presentation.names import duration, game_title
 
 if TYPE_CHECKING:
-    from ramify.games import Game
     from ramify.training import TrainConfig
 
 CURVES = {  # metric of an iteration: title and explanation of its chart
@@ -119,35 +119,6 @@ def subtitle(config: TrainConfig, iterations: Sequence[Mapping[str, float]]) -> 
         f"{far}: {played:,} games of self-play, {int(last['positions']):,} positions "
         f"and {int(last['step']):,} training steps in {duration(last['seconds'])}."
     )
-
-
-def duration(seconds: float) -> str:
-    """A duration as text."""
-    if seconds < 120:
-        return f"{seconds:.0f} seconds"
-    minutes = round(seconds / 60)
-    return f"{minutes} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
-
-
-def game_title(game: Game) -> str:
-    """The game's name as text."""
-    params = game.params
-    if game.name == "hex":
-        return f"Hex {params['size']}×{params['size']}{' with the swap rule' if params['swap'] else ''}"
-    if game.name == "pyrat":
-        return f"PyRat {params['width']}×{params['height']}"
-    if game.name == "goofspiel":
-        return f"Goofspiel with {params['cards']} cards"
-    if game.name in (known := {"tictactoe": "tic-tac-toe", "connect_four": "Connect Four", "chess": "chess"}):
-        return known[game.name]
-    family, _, name = game.name.partition(":")
-    words = (name or family).replace("_", " ").replace("-", " ")
-    given = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in params.items() if is_short(value))
-    return f"{words} ({given})" if given else words
-
-
-def is_short(value: Any) -> bool:
-    return isinstance(value, str | int | float) and len(str(value)) <= 20
 
 
 def strength_section(folder: Path, rating: dict[str, Any] | None) -> str:

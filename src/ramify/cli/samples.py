@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ramify.cli import html
 from ramify.games.percent import percentages
+from ramify.presentation.names import player_name
 
 if TYPE_CHECKING:
     from ramify.engine import SearchResult
@@ -19,13 +20,6 @@ PICTURES = 5  # per game
 THOUGHTS = 3  # searched positions
 SIMULATIONS = 200  # per searched position
 LISTED = 5  # actions per position; the others are summed up
-PLAYERS = {  # as drawn in pictures; other games have a first and a second player
-    "hex": ("Red", "Blue"),
-    "connect_four": ("Red", "Yellow"),
-    "tictactoe": ("X", "O"),
-    "chess": ("White", "Black"),
-    "pyrat": ("The rat", "The python"),
-}
 
 
 @dataclass(frozen=True)
@@ -43,10 +37,6 @@ class Samples:
 
     html: str
     first: Sample | None
-
-
-def player_name(game: Game, player: int) -> str:
-    return PLAYERS.get(game.name, ("The first player", "The second player"))[player]
 
 
 def sample_section(folder: Path, game: Game, rating: dict[str, Any] | None) -> Samples:
@@ -184,7 +174,7 @@ def heated(state: State, result: SearchResult) -> str:
     """The picture of a position; in Hex with the search result on its cells."""
     if state.game.name != "hex":
         return picture(state)
-    from ramify.cli.analysis import picture as searched
+    from ramify.presentation.described import picture as searched
 
     return searched(state, result)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from datetime import date
 from pathlib import Path
 
 from rich.console import Console
@@ -16,12 +15,13 @@ from ramify.cli.common import explain, print_position
 from ramify.cli.debug import print_traceback
 from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.keys import Keys, has_keys
-from ramify.cli.opponents import Opponent, action_of, fresh
 from ramify.engine import Searcher, SearchResult
 from ramify.games import Game, State
 from ramify.games.failures import game_failure
-from ramify.games.files import GameRecord, extensions, result_of, write_game
+from ramify.games.files import GameRecord, extensions, write_game
 from ramify.games.notation import UnclearActionError, read_action
+from ramify.presentation.opponents import Opponent, action_of, fresh
+from ramify.presentation.person_game import PersonGame
 
 HELP = """\
 {move}
@@ -60,7 +60,7 @@ class OpponentError(Exception):
     """The opponent has no answer, or none that can be played."""
 
 
-class PlaySession:
+class PlaySession(PersonGame):
     """Games of a person against an opponent.
 
     ``start`` gives the first position of the game of that number; ``record`` is a game to continue from its end.
@@ -74,12 +74,13 @@ class PlaySession:
         adviser: Searcher,
         record: GameRecord | None = None,
     ) -> None:
-        self.start, self.side, self.opponent, self.adviser = start, side, opponent, adviser
+        if record is None:
+            super().__init__([start(0)], side)
+        else:
+            super().__init__(record.states(), side, record.turns)
+        self.start, self.opponent, self.adviser = start, opponent, adviser
         self.console = Console(highlight=False)
         self.games = 0
-        self.states = [start(0)] if record is None else record.states()  # after every turn
-        self.turns = [] if record is None else list(record.turns)
-        self.resigned = False
         self.advice: SearchResult | None = None
         self.ask: Callable[[str], str] = input
         self.commands: dict[str, Callable[[], None]] = {
@@ -93,14 +94,6 @@ class PlaySession:
             "new": self.new,
             "help": self.help,
         }
-
-    @property
-    def state(self) -> State:
-        return self.states[-1]
-
-    @property
-    def over(self) -> bool:
-        return self.resigned or self.state.is_over
 
     def run(self) -> None:
         """Until the person leaves."""
@@ -183,7 +176,7 @@ class PlaySession:
         if played or (self.state.is_over and self.turns and len(self.states[-2].acting) == 1):
             self.show()
         if self.state.is_over:
-            self.say(self.ending())
+            self.say(f"{self.ending()}. Type 'new' for another game.")
 
     def report(self, remark: str) -> None:
         """What the opponent has just played."""
@@ -206,12 +199,7 @@ class PlaySession:
         return action, remark
 
     def apply(self, chosen: dict[int, int]) -> None:
-        """Play one action per acting player."""
-        state = self.state.copy()
-        turn = tuple(chosen[player] for player in sorted(chosen))
-        state.apply(*turn)
-        self.turns.append(turn)
-        self.states.append(state)
+        super().apply(chosen)
         self.advice = None
 
     # --- commands ---
@@ -224,13 +212,8 @@ class PlaySession:
 
     def undo(self) -> None:
         """Back to where the person last had a choice; a resignation is taken back first."""
-        if self.resigned:
-            self.resigned = False
-            return self.show()
-        before = [number for number, state in enumerate(self.states[:-1]) if self.side in state.acting]
-        if not before:
+        if not self.take_back():
             return self.say("You have not made a move yet.")
-        del self.states[before[-1] + 1 :], self.turns[before[-1] :]
         self.advice = None
         return self.show()
 
@@ -256,10 +239,6 @@ class PlaySession:
         names = [self.state.action_name(int(a), self.side) for a in self.legal()]
         none = "The game is over." if self.over else "It is the opponent's turn."
         self.say(" ".join(names) or none)
-
-    def legal(self) -> list[int]:
-        mine = self.side in self.state.acting and not self.over
-        return [int(a) for a in self.state.legal_actions(self.side)] if mine else []
 
     def hint(self) -> None:
         if (found := self.advise()) is None:
@@ -297,26 +276,12 @@ class PlaySession:
             if path.suffix.lower() == ".svg":
                 path.write_text(self.state.svg(), encoding="utf-8")
             else:
-                write_game(path, self.record())
+                write_game(path, self.game_record(self.opponent.name))
         except OSError as error:
             return self.say(f"Cannot write {file}: {error.strerror}.")
         except (ValueError, ImportError) as error:
             return self.say(f"Cannot save the game: {explain(error)}.")
         return self.say(f"Saved to {file}.")
-
-    def record(self) -> GameRecord:
-        """The game so far, as files hold it."""
-        resigned = self.side if self.resigned else None
-        names = ["You", self.opponent.name]
-        return GameRecord(
-            start=self.states[0],
-            turns=tuple(self.turns),
-            result=result_of(self.state, resigned),
-            resigned=resigned,
-            players=(names[self.side], names[1 - self.side]),
-            date=date.today().isoformat(),
-            person=self.side,
-        )
 
     # --- showing ---
 
@@ -327,8 +292,3 @@ class PlaySession:
 
     def say(self, text: str) -> None:
         self.console.print(Text(text), soft_wrap=True)
-
-    def ending(self) -> str:
-        mine, other = (float(self.state.returns[player]) for player in (self.side, 1 - self.side))
-        how = "You win" if mine > other else "You lose" if mine < other else "A draw"
-        return f"{how} ({mine:g} to {other:g}). Type 'new' for another game."

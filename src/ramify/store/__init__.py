@@ -7,8 +7,20 @@ if not all(map(_find, ("sqlalchemy", "alembic"))):
 
 from ramify.store.database import DEFAULT
 from ramify.store.errors import StoreError
+from ramify.store.pages import GameFilter, GameSummary
 from ramify.store.results import StoredPlayer, StoredResults
 from ramify.store.runs import Checkpoint, Metric, Run
 from ramify.store.store import Store
 
-__all__ = ["DEFAULT", "Checkpoint", "Metric", "Run", "Store", "StoreError", "StoredPlayer", "StoredResults"]
+__all__ = [
+    "DEFAULT",
+    "Checkpoint",
+    "GameFilter",
+    "GameSummary",
+    "Metric",
+    "Run",
+    "Store",
+    "StoreError",
+    "StoredPlayer",
+    "StoredResults",
+]

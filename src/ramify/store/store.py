@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,6 +14,15 @@ from ramify.arena import Played
 from ramify.store.aside import Record, take_in
 from ramify.store.database import DEFAULT, Database
 from ramify.store.errors import StoreError
+from ramify.store.pages import (
+    GameFilter,
+    GameSummary,
+    count_games,
+    labels_of,
+    page_of_games,
+    results_only,
+    stored_game,
+)
 from ramify.store.results import (
     StoredPlayer,
     StoredResults,
@@ -68,6 +77,26 @@ class Store(Runs):
     def kinds_of_games(self) -> list[tuple[str, dict[str, Any], int]]:
         """Games, their parameters, and the number of stored games without forfeits."""
         return stored_kinds(self._database)
+
+    def page_of_games(self, chosen: GameFilter, before: int | None = None, size: int = 50) -> list[GameSummary]:
+        """The newest games, without their moves; ``before``: those with a smaller number, for the next page."""
+        return page_of_games(self._database, chosen, before, size)
+
+    def count_games(self, chosen: GameFilter) -> int:
+        """The number of games, at most 100,000."""
+        return count_games(self._database, chosen)
+
+    def game(self, number: int) -> Played | None:
+        """One game by its number; None if there is none."""
+        return stored_game(self._database, number)
+
+    def results_only(self, game: str, params: Mapping[str, Any]) -> list[Played]:
+        """All games of a kind in order of insertion, forfeits included, without their moves: what ratings need."""
+        return results_only(self._database, game, params)
+
+    def labels(self, identities: Sequence[str]) -> dict[str, str]:
+        """What players are called, by identity."""
+        return labels_of(self._database, identities)
 
     def finish(self) -> list[str]:
         """Write games that were kept aside while the file could not be written. Returns a message for each set of games

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+from dataclasses import replace
 from types import ModuleType
 from xml.etree import ElementTree
 
 from ramify import _core
 from ramify.games.pictures.analysis import LISTED, Analysis, Choice, add_list
-from ramify.games.pictures.svg import Canvas
+from ramify.games.pictures.svg import Canvas, Point
 from ramify.games.protocol import State
 
 PAPER = "#fdfaf3"
@@ -18,7 +19,18 @@ UNSIZED = (300.0, 150.0)  # of a picture that does not say how large it is, as b
 
 ElementTree.register_namespace("", "http://www.w3.org/2000/svg")  # written without a prefix
 
-__all__ = ["LISTED", "Analysis", "Canvas", "Choice", "draw", "draw_analysis", "draw_text"]
+__all__ = [
+    "LISTED",
+    "Analysis",
+    "Canvas",
+    "Choice",
+    "areas",
+    "draw",
+    "draw_analysis",
+    "draw_seen",
+    "draw_text",
+    "places",
+]
 
 
 def draw(state: State) -> str:
@@ -40,6 +52,32 @@ def draw_analysis(state: State, analysis: Analysis) -> str:
     canvas.picture(ElementTree.tostring(picture, encoding="unicode"), width, height)
     add_list(canvas, analysis, ("player 0", "player 1"))
     return canvas.render()
+
+
+def draw_seen(state: State, analysis: Analysis | None = None, viewer: int = 0) -> str:
+    """The board alone, as this player sees it, without captions and lists; a board with an analysis is as large as one
+    without. Where the game has no board, its own picture, or its text."""
+    module = _module(state) if isinstance(state, _core.State) else None
+    if module is None:
+        return state.svg()
+    bare = None if analysis is None else replace(analysis, captioned=False)
+    flips = {"flipped": viewer == 1} if state.game.name == "chess" else {}
+    return str(module.draw(state, bare, **flips))
+
+
+def areas(state: State, viewer: int = 0) -> dict[str, list[Point]]:
+    """The outlines of the places of a board, such as cells and squares, by name; {} where actions have no places."""
+    find = getattr(_module(state), "areas", None) if isinstance(state, _core.State) else None
+    if find is None:
+        return {}
+    found: dict[str, list[Point]] = find(state, viewer == 1) if state.game.name == "chess" else find(state)
+    return found
+
+
+def places(state: State, player: int, action: int) -> tuple[str, ...]:
+    """The places of a board that an action names, in order: one cell, or the two squares of a chess move."""
+    find = getattr(_module(state), "places", None)
+    return (state.action_name(action, player),) if find is None else tuple(find(state, player, action))
 
 
 def _module(state: State) -> ModuleType | None:

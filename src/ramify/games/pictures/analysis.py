@@ -38,6 +38,7 @@ class Analysis:
     values: dict[int, float]  # of the acting players
     choices: dict[int, tuple[Choice, ...]]  # of the acting players, best first
     listed: int = LISTED  # actions per player that are listed
+    captioned: bool = True  # whether captions and lists are written below the picture
 
     def alone(self) -> dict[int, Choice]:
         """The choices of the only player who acts, by action; the best comes first."""
@@ -78,6 +79,8 @@ def add_caption(
     canvas: Canvas, analysis: Analysis, names: tuple[str, str], more: Iterable[list[str]] = (), fill: str = DIM
 ) -> None:
     """Below the picture: how much was searched, and what every acting player can expect."""
+    if not analysis.captioned:
+        return
     found = ", ".join(f"{names[player]} {signed(value)}" for player, value in analysis.values.items())
     canvas.caption([[f"{analysis.simulations:,} simulations", f"value for {found}"], *more], fill=fill)
 
@@ -86,7 +89,7 @@ def add_list(
     canvas: Canvas, analysis: Analysis, names: tuple[str, str], *, numbered: bool = False, fill: str = DIM
 ) -> None:
     """The caption, and below it the best actions of every acting player with their shares and values."""
-    groups = []
+    groups: list[list[str]] = []
     for player in analysis.choices:
         best = [f"{number}. {text}" if numbered else str(text) for number, text in enumerate(analysis.top(player), 1)]
         groups.append([f"{names[player]}: {best[0]}", *best[1:]])

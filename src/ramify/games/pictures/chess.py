@@ -7,7 +7,7 @@ from math import dist
 from typing import Any
 
 from ramify.games.pictures.analysis import Analysis, add_list, arrow
-from ramify.games.pictures.svg import Canvas, Point
+from ramify.games.pictures.svg import Canvas, Point, rectangle
 from ramify.games.protocol import State
 
 SQUARE, MARGIN, FRAME = 60.0, 22.0, 6.0
@@ -76,7 +76,12 @@ def _pieces(fen: str) -> list[tuple[str, int, int]]:
     return found
 
 
-def _draw_board(canvas: Canvas, marked: list[tuple[int, int]]) -> None:
+def _turned(squares: str) -> str:
+    """The squares of a move on the board turned by half: e2e4 becomes d7d5."""
+    return "".join("hgfedcba"["abcdefgh".index(one)] if one.isalpha() else str(9 - int(one)) for one in squares[:4])
+
+
+def _draw_board(canvas: Canvas, marked: list[tuple[int, int]], flipped: bool) -> None:
     for rank in range(8):
         for file in range(8):
             x, y = _corner(file, rank)
@@ -84,8 +89,9 @@ def _draw_board(canvas: Canvas, marked: list[tuple[int, int]]) -> None:
             if (file, rank) in marked:
                 canvas.rect(x, y, SQUARE, SQUARE, fill=MOVED, opacity=0.5)
         x, y = _corner(rank, 0)
-        canvas.text(x + SQUARE / 2, y + SQUARE + 16, "abcdefgh"[rank], size=14, fill=INK)
-        canvas.text(MARGIN / 2, _corner(0, rank)[1] + SQUARE / 2 + 5, str(rank + 1), size=14, fill=INK)
+        number = 7 - rank if flipped else rank
+        canvas.text(x + SQUARE / 2, y + SQUARE + 16, "abcdefgh"[number], size=14, fill=INK)
+        canvas.text(MARGIN / 2, _corner(0, rank)[1] + SQUARE / 2 + 5, str(number + 1), size=14, fill=INK)
 
 
 def _draw_piece(canvas: Canvas, symbol: str, file: int, rank: int) -> None:
@@ -155,15 +161,36 @@ def _free_place(start: Point, end: Point, taken: list[Point]) -> Point:
     return start
 
 
-def draw(state: State, analysis: Analysis | None = None) -> str:
-    """The position as an SVG picture; the best moves of a search as arrows, with the expected replies."""
+def areas(state: State, flipped: bool = False) -> dict[str, list[Point]]:  # noqa: ARG001 - the same in every position
+    """The squares of the picture, by name."""
+    names = [f"{file}{rank}" for file in "abcdefgh" for rank in range(1, 9)]
+    corners = {name: _corner(*_place(_turned(name) if flipped else name)) for name in names}
+    return {name: rectangle(*corner, SQUARE, SQUARE) for name, corner in corners.items()}
+
+
+def places(state: State, player: int, action: int) -> tuple[str, ...]:
+    """The squares from which and to which a piece moves."""
+    name = state.action_name(action, player)
+    return name[:2], name[2:4]
+
+
+def draw(state: State, analysis: Analysis | None = None, flipped: bool = False) -> str:
+    """The position as an SVG picture; the best moves of a search as arrows, with the expected replies.
+
+    ``flipped``: as Black sees it.
+    """
     fields: dict[str, Any] = state.fields  # type: ignore[attr-defined]  # native states have it
     side = 8 * SQUARE
     canvas = Canvas(MARGIN + side + FRAME, FRAME + side + MARGIN, background=BORDER)
-    last = fields["last_move"]
-    _draw_board(canvas, [_place(last[:2]), _place(last[2:4])] if last else [])
+
+    def seen(squares: str) -> str:
+        return _turned(squares) if flipped else squares
+
+    last = seen(fields["last_move"] or "")
+    _draw_board(canvas, [_place(last[:2]), _place(last[2:4])] if last else [], flipped)
     king = "K" if fields["fen"].split()[1] == "w" else "k"
-    for symbol, file, rank in _pieces(fields["fen"]):
+    for symbol, white_file, white_rank in _pieces(fields["fen"]):
+        file, rank = (7 - white_file, 7 - white_rank) if flipped else (white_file, white_rank)
         if symbol == king and fields["check"]:
             x, y = _corner(file, rank)
             canvas.circle(x + SQUARE / 2, y + SQUARE / 2, SQUARE / 2 - 1, fill=CHECK, opacity=0.75)
@@ -171,7 +198,7 @@ def draw(state: State, analysis: Analysis | None = None) -> str:
     if analysis:
         ((player, _),) = analysis.choices.items()
         best = analysis.top(player)
-        _draw_replies(canvas, [choice.line[1] for choice in best if len(choice.line) > 1])
-        _draw_moves(canvas, [(choice.name, choice.share) for choice in best])
+        _draw_replies(canvas, [seen(choice.line[1]) for choice in best if len(choice.line) > 1])
+        _draw_moves(canvas, [(seen(choice.name), choice.share) for choice in best])
         add_list(canvas, analysis, ("white", "black"), fill=INK, numbered=True)
     return canvas.render()

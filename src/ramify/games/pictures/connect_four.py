@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramify._core import State
 from ramify.games.pictures.analysis import Analysis, add_caption, label, warm
-from ramify.games.pictures.svg import Canvas
+from ramify.games.pictures.svg import Canvas, Point, rectangle
 
 CELL = 56.0
 MARGIN = 14.0
@@ -40,6 +40,12 @@ def draw(state: State, analysis: Analysis | None = None) -> str:
     if analysis:
         _findings(canvas, board, analysis)
     return canvas.render()
+
+
+def areas(state: State) -> dict[str, list[Point]]:
+    """The columns of the picture, by name."""
+    rows, columns = len(state.fields["board"]), len(state.fields["board"][0])
+    return {chr(97 + c): rectangle(MARGIN + c * CELL, MARGIN, CELL, rows * CELL + 40) for c in range(columns)}
 
 
 def _findings(canvas: Canvas, board: list[str], analysis: Analysis) -> None:

@@ -48,6 +48,12 @@ def draw(state: State, analysis: Analysis | None = None) -> str:
     return canvas.render()
 
 
+def areas(state: State) -> dict[str, list[Point]]:
+    """The cells of the picture, by name."""
+    size = len(state.fields["board"])
+    return {f"{chr(97 + c)}{r + 1}": _hexagon(r, c) for r in range(size) for c in range(size)}
+
+
 def _findings(canvas: Canvas, size: int, analysis: Analysis) -> None:
     choices = analysis.alone()
     best = next(iter(choices))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ramify.games.pictures.analysis import LEAST, Analysis, add_list
-from ramify.games.pictures.svg import Canvas
+from ramify.games.pictures.svg import Canvas, Point, rectangle
 from ramify.games.protocol import State
 
 CELL = 56.0  # figures reach 18 from its middle, so that mud on its edges hides none of them
@@ -66,6 +66,24 @@ def draw(state: State, analysis: Analysis | None = None) -> str:
         _choices(board, fields, analysis)
         add_list(board.canvas, analysis, ("rat", "python"))
     return board.canvas.render()
+
+
+def areas(state: State) -> dict[str, list[Point]]:
+    """The cells of the picture, by their coordinates."""
+    board = Board(state.fields)  # type: ignore[attr-defined]
+    found = {}
+    for x in range(board.columns):
+        for y in range(board.rows):
+            left, top = (at - CELL / 2 for at in board.middle([x, y]))
+            found[f"{x},{y}"] = rectangle(left, top, CELL, CELL)
+    return found
+
+
+def places(state: State, player: int, action: int) -> tuple[str, ...]:
+    """The cell that a player wants to reach by an action, also where a wall is in the way."""
+    x, y = state.fields[f"p{player + 1}"]  # type: ignore[attr-defined]
+    dx, dy = STEPS.get(state.action_name(action, player), (0, 0))
+    return (f"{x + dx},{y - dy}",)
 
 
 def _place(x: float, y: float, scale: float = 1.0) -> str:

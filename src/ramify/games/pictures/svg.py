@@ -10,6 +10,11 @@ LETTER = 7.5  # width of a letter of a caption, with room to spare
 Point = tuple[float, float]
 
 
+def rectangle(x: float, y: float, width: float, height: float) -> list[Point]:
+    """The corners of a rectangle."""
+    return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+
+
 def _number(x: float) -> str:
     return f"{x:.2f}".rstrip("0").rstrip(".")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramify._core import State
 from ramify.games.pictures.analysis import Analysis, add_caption, label, warm
-from ramify.games.pictures.svg import Canvas, Point
+from ramify.games.pictures.svg import Canvas, Point, rectangle
 
 CELL = 80.0
 MARGIN = 34.0
@@ -43,6 +43,15 @@ def draw(state: State, analysis: Analysis | None = None) -> str:
     if analysis:
         add_caption(canvas, analysis, ("x", "o"))
     return canvas.render()
+
+
+def areas(state: State) -> dict[str, list[Point]]:  # noqa: ARG001 - the same in every position
+    """The cells of the picture, by name."""
+    return {
+        f"{'abc'[c]}{r + 1}": rectangle(MARGIN + c * CELL, MARGIN + r * CELL, CELL, CELL)
+        for r in range(3)
+        for c in range(3)
+    }
 
 
 def _findings(canvas: Canvas, analysis: Analysis) -> None:
