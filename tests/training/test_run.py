@@ -395,7 +395,8 @@ def test_overlapping_runs_play_and_train_at_once(tmp_path):
     assert used <= {network_id(rf.networks.load(network_file(path))) for path in networks}
     assert not list((tmp_path / "games").glob(".journal*"))
     steps = len(losses(tmp_path))
-    train(config.replace(loop={**config.loop.model_dump(), "iterations": 10}), tmp_path)  # and it goes on
+    more = 5 + len(games) // config.loop.games  # than were played already
+    train(config.replace(loop={**config.loop.model_dump(), "iterations": more}), tmp_path)  # and it goes on
     assert len(losses(tmp_path)) > steps
 
 
