@@ -19,6 +19,7 @@ CPU_BATCHES = (16, 32, 64, 128, 256)
 CUDA_BATCHES = (1024, 2048, 3072, 4096, 6144)
 
 
+TREE_THREADS = 4  # more do not make a search of one position faster: docs/results.md
 WHAT = ("selfplay", "search", "match")
 SHARES = ("ratio", "busy")  # figures that are parts of a whole
 
@@ -36,7 +37,10 @@ def bench(
         typer.Option(min=1, help="Number of simulations per move. Default: 100,000 for search, otherwise 200."),
     ] = None,
     set_: options.SearchSettings = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads. Default: one per core.")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of threads. Default: one per core, for one search at most 4."),
+    ] = None,
     parallel_games: Annotated[
         int | None,
         typer.Option(min=2, help="Number of games played at once. Default: twice the best batch size; 64 in a match."),
@@ -65,7 +69,8 @@ def bench(
     if what not in WHAT:  # the game alone: self-play
         refuse_unknown(what)
         what, game = "selfplay", what
-    cores = threads or len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0))
+    cores = threads or (min(cores, TREE_THREADS) if what == "search" else cores)
     params, settings = options.read_options(game, param, set_)
     try:
         made = make(game, **params)
