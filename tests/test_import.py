@@ -16,6 +16,9 @@ HEAVY = (
     "rich",
     "typer",
     "hypothesis",
+    "nicegui",
+    "starlette",
+    "ray",
 )
 
 
@@ -30,10 +33,13 @@ def test_import_loads_no_optional_package() -> None:
     assert not [name for name in loaded if name.split(".")[0] in HEAVY]
 
 
-def test_import_takes_less_than_half_a_second() -> None:
-    """CPU time of the whole process, best of three: other programs on the machine do not count."""
-    code = "import time, ramify; print(time.process_time())"
-    assert min(float(run(code)) for _ in range(3)) < 0.5
+def test_import_takes_little_longer_than_what_it_needs() -> None:
+    """CPU time of whole processes, best of three: numpy and pydantic alone take half of it."""
+    own, needed = (
+        min(float(run(f"import time; {code}; print(time.process_time())")) for _ in range(3))
+        for code in ("import ramify", "import numpy; from pydantic import BaseModel")
+    )
+    assert own < 2.5 * needed
 
 
 def test_games_is_a_package_and_search_a_function() -> None:
