@@ -27,6 +27,7 @@ MISTAKES = {
     "rate": ["nosuch"],
     "report": ["nosuch"],
     "inspect": ["nosuch"],
+    "web": ["--player", "nosuchplayer"],
     "export": ["nosuch.safetensors", "net.onnx"],
     "htp": ["--network", "nosuch.safetensors"],
     "uci": ["--network", "nosuch.safetensors"],

@@ -27,9 +27,9 @@ def positions() -> list[OraclePosition]:
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An untrained network, which predicts the cheese of both players."""
+    """An untrained network for the difference of cheese."""
     torch.manual_seed(0)
-    module = rf.networks.make(rf.make("pyrat", width=5, height=5, cheese=5), SMALL)
+    module = rf.networks.make(rf.make("pyrat", width=5, height=5, cheese=5, reward="difference"), SMALL)
     return str(rf.networks.save(tmp_path_factory.mktemp("networks") / "untrained", module))
 
 

@@ -33,7 +33,7 @@ def web(
         Path | None, typer.Option(metavar="FILE", help="A file whose first line is the password.")
     ] = None,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print the link as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Play, analyse, and look at games, runs and ratings in the browser.
 
