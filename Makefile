@@ -8,7 +8,8 @@ EXTRAS ?= dev,chess,gym,openspiel,torch,onnx,selfplay,train,arena,web
 JOBS   ?= 3
 ARGS   ?=
 
-PIP    := $(PY) -m pip --disable-pip-version-check install --quiet -c constraints.txt
+# Without bytecode of packages: most of it would never be read, and Python writes what it needs.
+PIP    := $(PY) -m pip --disable-pip-version-check install --quiet --no-compile -c constraints.txt
 
 CORE_SOURCES := CMakeLists.txt $(shell find cpp -type f)
 INSTALLED    := $(VENV)/.installed

@@ -179,7 +179,7 @@ def test_every_page_fits_its_width(tab: Tab, width: int) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_pages_are_cheap_with_100_runs_and_10000_games(browser: Any, tmp_path: Path) -> None:
     """Processor time of the server for a page that was opened before: the machine may be busy with other things."""
     for number in range(100):
@@ -233,7 +233,7 @@ def test_a_closed_tab_frees_its_search(browser: Any, server: Server, path: str) 
     assert resting
 
 
-@pytest.mark.browser
+@pytest.mark.slow
 def test_several_clients_play_at_once(server: Server) -> None:
     """A small part of what ``python -m tools.web_load`` measures."""
     pytest.importorskip("aiohttp")
