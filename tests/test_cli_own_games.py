@@ -16,8 +16,10 @@ from ramify.games.ending import MOST_TURNS
 from ramify.games.failures import game_failure
 from ramify.selfplay import PlayConfig, SelfPlay
 from tests.children import Ended, run_command
+from tests.pile import PILE_RULES
 
-GAME = '''
+GAME = (
+    '''
 from typing import Annotated
 
 import ramify as rf
@@ -38,24 +40,15 @@ class Pile(rf.PythonGame):
     def start(self, rng):
         return self.size, 0
 
-    def acting(self, position):
-        return (position[1],) if position[0] else ()
-
-    def legal_actions(self, position, player):
-        return range(min(position[0], 3))
-
-    def apply(self, position, action):
-        left, player = position[0] - action - 1, position[1]
-        win = 0 if left else 1 - 2 * player
-        return (left, 1 - player), (win, -win)
-
-    def observation(self, position, player):
-        return position[0], position[1] == player
+'''
+    + PILE_RULES
+    + """\
 
 
 def helper():
     return {}["nothing of that name"]
-'''
+"""
+)
 RAISING = GAME.replace("        left, player =", "        position[0] > 5 or helper()\n        left, player =")
 RETURNING = GAME.replace(
     "return (left, 1 - player), (win, -win)", "return 5 if left < 5 else ((left, 1 - player), (0, 0))"

@@ -19,6 +19,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.pile import PILE_RULES
+
 pytest.importorskip("nicegui", reason="the web interface needs nicegui: pip install 'ramify[web]'")
 
 T = TypeVar("T")
@@ -41,7 +43,8 @@ for line in sys.stdin:
     elif words[:1] == ["quit"]:
         break
 """
-OWN_GAME = '''
+OWN_GAME = (
+    '''
 import ramify as rf
 
 
@@ -56,26 +59,17 @@ class Pile(rf.PythonGame):
     def start(self, rng):
         return 6, 0
 
-    def acting(self, position):
-        return (position[1],) if position[0] else ()
-
-    def legal_actions(self, position, player):
-        return range(min(position[0], 3))
-
-    def apply(self, position, action):
-        left, player = position[0] - action - 1, position[1]
-        win = 0 if left else 1 - 2 * player
-        return (left, 1 - player), (win, -win)
-
-    def observation(self, position, player):
-        return position[0], position[1] == player
+'''
+    + PILE_RULES
+    + """\
 
     def action_name(self, position, player, action):
         return f"take<{action + 1}>"
 
     def text(self, position):
         return f"{position[0]} left <script>alert(1)</script>"
-'''
+"""
+)
 
 
 @dataclass

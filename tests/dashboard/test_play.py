@@ -59,11 +59,16 @@ def click(tab: Tab, place: str, until: Any = None) -> None:
     raise AssertionError(f"a click on {place} does nothing: {status(tab)}")
 
 
-def test_hex_to_the_end_with_undo_and_a_hint(tab: Tab) -> None:
-    tab.open("/play?game=hex size=5")
+def open_and_move(tab: Tab, game: str, place: str) -> None:
+    """Open a game, play the first move and wait for the answer."""
+    tab.open(f"/play?game={game}")
     tab.wait(lambda: ready(tab))
-    click(tab, "c3", lambda: len(moves(tab)) >= 1)
+    click(tab, place, lambda: len(moves(tab)) >= 1)
     tab.wait(lambda: len(moves(tab)) == 2)
+
+
+def test_hex_to_the_end_with_undo_and_a_hint(tab: Tab) -> None:
+    open_and_move(tab, "hex size=5", "c3")
     tab.page.get_by_role("button", name="Undo").click()
     tab.wait(lambda: moves(tab) == [])
     tab.page.get_by_role("button", name="Hint").click()
@@ -153,10 +158,7 @@ def test_a_move_is_taken_back_while_the_opponent_thinks(tab: Tab) -> None:
 
 @pytest.mark.browser
 def test_sides_are_exchanged_and_a_resigned_game_is_over(tab: Tab) -> None:
-    tab.open("/play?game=tictactoe")
-    tab.wait(lambda: ready(tab))
-    click(tab, "b2", lambda: len(moves(tab)) >= 1)
-    tab.wait(lambda: len(moves(tab)) == 2)
+    open_and_move(tab, "tictactoe", "b2")
     tab.page.get_by_role("button", name="Sides").click()
     tab.wait(lambda: len(moves(tab)) == 3 and ready(tab))
     tab.page.get_by_role("button", name="Resign").click()

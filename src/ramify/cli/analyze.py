@@ -35,10 +35,7 @@ def analyze(
     param: options.Params = None,
     state: options.StateText = None,
     actions: options.Actions = "",
-    simulations: Annotated[
-        int | None,
-        typer.Option(min=1, help=SIMULATIONS_HELP),
-    ] = None,
+    simulations: Annotated[int | None, typer.Option(min=1, help=SIMULATIONS_HELP)] = None,
     only: Annotated[
         str,
         typer.Option(

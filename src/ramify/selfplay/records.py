@@ -441,6 +441,13 @@ def shards(folder: str | os.PathLike[str]) -> list[Path]:
     return sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if not path.name.startswith("."))
 
 
+def folder_shards(folder: str | os.PathLike[str]) -> list[Path]:
+    """As ``shards``; raises a FileNotFoundError if there is no such directory."""
+    if not Path(folder).is_dir():
+        raise FileNotFoundError(f"no such directory of games: {os.fspath(folder)!r}")
+    return shards(folder)
+
+
 def next_shard(folder: Path) -> Path:
     """The path of the next shard."""
     numbers = [int(path.stem) for path in shards(folder) if path.stem.isascii() and path.stem.isdigit()]
@@ -453,9 +460,7 @@ def _numbered(folder: Path, number: int) -> Path:
 
 def read_folder(folder: str | os.PathLike[str]) -> Iterator[tuple[Header, list[GameRecord]]]:
     """Header and games of every undamaged shard of a directory, as ``read_shards`` yields them."""
-    if not Path(folder).is_dir():
-        raise FileNotFoundError(f"no such directory of games: {os.fspath(folder)!r}")
-    yield from read_shards(shards(folder))
+    yield from read_shards(folder_shards(folder))
 
 
 def read_shards(paths: Iterable[Path]) -> Iterator[tuple[Header, list[GameRecord]]]:

@@ -10,7 +10,7 @@ from typing import Any
 from ramify.engine.config import SearchConfig
 from ramify.games import Game
 from ramify.games import make as make_game
-from ramify.selfplay.records import DamagedShard, Header, read_header, read_shards, shards
+from ramify.selfplay.records import DamagedShard, Header, folder_shards, read_header, read_shards
 from ramify.training.config import TrainConfig
 from ramify.training.kinds import training_samples
 from ramify.training.processes import in_processes
@@ -24,7 +24,7 @@ ShardOfSource = tuple[dict[str, Any], Samples] | None  # the parameters of its g
 def check_sources(config: TrainConfig) -> None:
     """Raise an error if a source does not exist, or has no games, or those of another game."""
     for source in config.sources:
-        headers = [header for path in source_shards(source.folder) if (header := _header(path)) is not None]
+        headers = [header for path in folder_shards(source.folder) if (header := _header(path)) is not None]
         if not headers:
             raise ValueError(f"sources: {source.folder} has no recorded positions")
         for header in headers:
@@ -35,12 +35,6 @@ def check_sources(config: TrainConfig) -> None:
                     f"sources: {source.folder} has games with different parameters ({headers[0]['params']} and "
                     f"{header['params']}): use a folder and a source for each"
                 )
-
-
-def source_shards(folder: str) -> list[Path]:
-    if not Path(folder).is_dir():
-        raise FileNotFoundError(f"no such directory of games: {folder!r}")
-    return shards(folder)
 
 
 def _header(path: Path) -> Header | None:
@@ -60,7 +54,7 @@ def load_source(
 ) -> tuple[Game, list[Samples]]:
     """The game of a source and its positions, loaded by ``loop.loaders`` processes; ``heads`` as for
     ``training_samples``. ``show`` is told the loaded share."""
-    paths = source_shards(folder)
+    paths = folder_shards(folder)
     tasks = [(path, config, players, heads) for path in paths]
     found: list[Samples] = []
     params: dict[str, Any] = {}
