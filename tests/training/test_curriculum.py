@@ -1,4 +1,4 @@
-"""Runs whose games change: stages of a curriculum, games with equal priors, and a window of some iterations."""
+"""Runs whose games change: stages of a curriculum, variants, games with equal priors, a window of some iterations."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_games_of_no_stage_are_refused(whole, tmp_path):
     train(pyrat(loop__iterations=1), tmp_path / "run")
     for path in (other / "games").glob("*.games"):
         path.rename(tmp_path / "run" / "games" / "000099.games")
-    with pytest.raises(ValueError, match="are those of no stage of the curriculum"):
+    with pytest.raises(ValueError, match="are those of no stage or variant"):
         train(pyrat(loop__iterations=2), tmp_path / "run")
 
 
@@ -143,6 +143,53 @@ def test_stages_end_one_after_another():
     assert [config.stage_at(share) for share in (0.0, 0.24, 0.25, 0.49, 0.5, 1.0)] == [0, 0, 1, 1, 2, 2]
     assert config.make_games()[1].params["wall_density"] == 0.0
     assert config.make_games()[1].params["cheese"] == 3
+
+
+VARIANTS = [
+    {"params": {"width": 3, "wall_density": 0.0}, "share": 2.0},
+    {"params": {"width": 4, "cheese": 2}, "share": 0.5},
+]
+
+
+def test_variants_come_as_often_as_their_shares_say():
+    config = pyrat(variants=VARIANTS)
+    assert [game.params["width"] for game in config.make_games()] == [3, 3, 3, 4, 5]
+    assert [config.board_at(stage, 17) for stage in (0, 1)] == [0, 1]
+    boards = [config.board_at(2, iteration) for iteration in range(3500)]
+    assert np.bincount(boards, minlength=5) == pytest.approx([0, 0, 2000, 500, 1000], abs=3)
+    gaps = [np.diff(np.flatnonzero(np.array(boards) == board)).max() for board in (2, 3, 4)]
+    assert [int(gap) for gap in gaps] == [3, 13, 5]  # on average every 1.75, 7 and 3.5 iterations
+    assert {pyrat().board_at(2, iteration) for iteration in range(9)} == {2}
+
+
+def test_a_run_plays_its_variants_in_turn_and_goes_on_after_a_stop(tmp_path):
+    config = pyrat(curriculum=STAGES[:1], variants=VARIANTS, loop__iterations=6)
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    train(config, whole)
+    board_of = {0: (3, 2, 0.7), 1: (3, 3, 0.0), 2: (4, 3, 0.7), 3: (5, 3, 0.7)}
+    expected = [config.board_at(config.stage_at(number / 6), number) for number in range(6)]
+    assert len(set(expected)) == 4
+    assert boards_of(whole) == [board_of[board] for board in expected for _ in range(6)]
+    with pytest.raises(KeyboardInterrupt):
+        train(config, stopped, show=Breaker(lambda status: len(status.history) == 4))
+    train(config, stopped)
+    assert boards_of(stopped) == boards_of(whole)
+    assert losses(stopped) == losses(whole)
+    assert identity(stopped) == identity(whole)
+
+
+def test_an_overlapped_run_plays_its_variants_in_turn(tmp_path):
+    config = pyrat(curriculum=[], variants=VARIANTS, loop__overlap=True, loop__games=8, loop__checkpoint_seconds=0.5)
+    train(config, tmp_path)
+    boards, game_boards = boards_of(tmp_path), [(3, 3, 0.0), (4, 3, 0.7), (5, 3, 0.7)]
+    assert len(boards) >= 32
+    assert boards == [game_boards[config.board_at(0, number // 8)] for number in range(len(boards))]
+    assert all(np.isfinite(losses(tmp_path)))
+
+
+def test_a_network_for_one_size_is_refused_for_a_variant(tmp_path):
+    with pytest.raises(ValueError, match=r"variants\[1\]: the network for pyrat needs"):
+        train(pyrat(curriculum=[], variants=[{}, *VARIANTS], network="mlp:1x8"), tmp_path / "run")
 
 
 @pytest.mark.slow
@@ -186,6 +233,18 @@ def test_earlier_stages_leave_the_window_first():
     assert replay.mean_age == pytest.approx((7 - np.concatenate([first.games[-5:], second.games])).mean())
     replay.add(samples_of(large, 8), stage=1)
     assert len(replay.stages[0]) == 0
+
+
+def test_the_oldest_games_of_all_boards_leave_the_window_first():
+    small, large = (rf.make("pyrat", width=width, height=3, cheese=3, max_turns=10) for width in (3, 5))
+    parts = [samples_of(game, first) for first, game in zip((0, 4, 8, 12), (large, small, large, small), strict=True)]
+    size = len(parts[2]) + len(parts[3]) + 3
+    replay = StagedReplay([small, large], WindowConfig(size=size, growing=False), TargetConfig(), CPU, 4)
+    for samples, stage in zip(parts, (1, 0, 1, 0), strict=True):
+        replay.add(samples, stage=stage)
+    assert len(replay) == size
+    assert replay.stages[1].games.tolist() == parts[2].games.tolist()
+    assert replay.stages[0].games.tolist() == [*parts[1].games[-3:], *parts[3].games]
 
 
 def test_a_window_of_two_iterations(tmp_path):

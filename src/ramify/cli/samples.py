@@ -83,7 +83,7 @@ def newest_game(folder: Path, game: Game) -> list[Sample]:
         if records:
             record = max(records, key=lambda one: one.number)
             actions = [move.actions for move in record.moves]
-            if other_parameters(header["params"], game):  # of an earlier stage of the curriculum
+            if other_parameters(header["params"], game):  # of a stage of the curriculum, or a variant
                 game = make(game.name, **header["params"])
             return [replayed(record.initial_state(game), f"Game {record.number + 1:,} of self-play", actions)]
     return []

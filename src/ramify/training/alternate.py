@@ -111,6 +111,7 @@ def play(training: Training, evaluator: Any, first: int, games: Games, *, rollou
     """
     config, loop = training.config, training.config.loop
     stage = config.stage_at(training.progress(training.iteration / loop.iterations))
+    game = training.games[config.board_at(stage, training.iteration)]
     search = rollout_search(config) if rollouts else config.search
     uniform = 0 if rollouts else round(loop.uniform_share * loop.games)
 
@@ -120,11 +121,9 @@ def play(training: Training, evaluator: Any, first: int, games: Games, *, rollou
     rates: dict[str, float] = {}
     plan = [(Uniform(), part) for part in missing(first, uniform, games)]
     rest = missing(first + uniform, loop.games - uniform, games)
-    for judge, (start, count) in plan + [
-        (rollouts_of(training.games[stage]) if rollouts else evaluator, part) for part in rest
-    ]:
+    for judge, (start, count) in plan + [(rollouts_of(game) if rollouts else evaluator, part) for part in rest]:
         done = play_games(
-            self_play(config, training.games[stage], judge, start, count, search),
+            self_play(config, game, judge, start, count, search),
             training.games_folder,
             games_per_shard=loop.games_per_shard,
             network=network_id(training.learner.playing) if judge is evaluator else None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -15,6 +16,8 @@ from ramify.engine.policies import Method, NashConfig, Root, is_informative
 from ramify.games import Game, list_games, make
 from ramify.networks import config_of
 from ramify.selfplay.config import PlayConfig
+
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 class TargetConfig(Settings):
@@ -101,6 +104,17 @@ class StageConfig(Settings):
         default_factory=dict, description="Parameters of the game that differ from those of the run."
     )
     until: float = Field(gt=0, lt=1, description="Completed fraction of the run at which the stage ends.")
+
+
+class VariantConfig(Settings):
+    """The game with other parameters, such as another size of the board, played in turn with those of the run."""
+
+    what = "variant"
+
+    params: dict[str, Any] = Field(
+        default_factory=dict, description="Parameters of the game that differ from those of the run."
+    )
+    share: float = Field(1.0, gt=0, le=1000, description="Number of its games per game with the parameters of the run.")
 
 
 class SourceConfig(Settings):
@@ -378,6 +392,13 @@ class TrainConfig(Settings):
     curriculum: tuple[StageConfig, ...] = Field(
         (), description="Stages with other parameters of the game before those of the run, in order."
     )
+    variants: tuple[VariantConfig, ...] = Field(
+        (),
+        description=(
+            "Other parameters of the game, such as other sizes of the board, that take turns with those of the run "
+            "after the curriculum: each iteration (loop.games games) is of one of them."
+        ),
+    )
     sources: tuple[SourceConfig, ...] = Field((), description="Additional sources of training games.")
     records: tuple[str, ...] = Field(
         (),
@@ -411,18 +432,29 @@ class TrainConfig(Settings):
         return make(self.game, **self.params)
 
     def make_games(self) -> list[Game]:
-        """The games of the stages of the curriculum, and last that of the run, after its ``imports``."""
+        """The games of the stages of the curriculum, of the variants, and last that of the run, after its
+        ``imports``."""
         final = self.make_game()
-        return [*(make(self.game, **{**self.params, **stage.params}) for stage in self.curriculum), final]
+        changes = [*(stage.params for stage in self.curriculum), *(variant.params for variant in self.variants)]
+        return [*(make(self.game, **{**self.params, **params}) for params in changes), final]
 
     def stage_at(self, progress: float) -> int:
-        """The stage in which games are played at a completed fraction of the run, as an index into ``make_games()``."""
+        """The stage of the curriculum at a completed fraction of the run; after the last one, their number."""
         return sum(progress >= stage.until for stage in self.curriculum)
+
+    def board_at(self, stage: int, iteration: int) -> int:
+        """The game that is played in an iteration, as an index into ``make_games()``."""
+        if stage < len(self.curriculum):
+            return stage
+        shares = [*(variant.share for variant in self.variants), 1.0]
+        # Multiples of the golden ratio: every game comes as often as its share says, and never long after the last.
+        place = (0.5 + iteration * GOLDEN) % 1 * sum(shares)
+        return stage + min(sum(place >= end for end in accumulate(shares)), len(self.variants))
 
     def _check_records(self) -> None:
         """Raise a ValueError for settings that have no meaning where no games are played."""
-        if self.sources or self.curriculum:
-            raise ValueError("a run with records plays no games: it has neither sources nor a curriculum")
+        if self.sources or self.curriculum or self.variants:
+            raise ValueError("a run with records plays no games: it has no sources, curriculum or variants")
         if self.targets.policy != "visits":
             raise ValueError(
                 f"records have policies as visits: targets.policy must be visits, not {self.targets.policy}"

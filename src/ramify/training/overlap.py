@@ -82,7 +82,7 @@ def play_worker(
 
 
 class Player:
-    """Plays games until it is stopped, with the newest network, through the stages of the curriculum.
+    """Plays games until it is stopped, with the newest network, through the stages of the curriculum and the variants.
 
     Each stage has its share of the planned games; the trainer names a later one if the run is further by its time.
     """
@@ -107,8 +107,9 @@ class Player:
     def run(self, consumed: Consumed) -> None:
         unfinished, first = games_to_resume(self.folder / "games", consumed)
         while True:
-            left = self._left(first - len(unfinished))
-            board = self.boards[self.stage]
+            played = first - len(unfinished)
+            left = self._left(played)
+            board = self.boards[self.config.board_at(self.stage, played // self.config.loop.games)]
             self.games = self_play(self.config, board, self.evaluator, first, left, unfinished=unfinished)
             play_games(
                 self.games,
@@ -119,16 +120,16 @@ class Player:
                 progress=self.look,
                 others=self.boards,
             )
-            # The next stage: the games in play were finished, and what else was unfinished is left for it.
+            # The next stage or variant: the games in play were finished, and what else was unfinished is left for it.
             played = self.games.counts["games"]
             unfinished, first = unfinished[played:], first + max(0, played - len(unfinished))
 
     def _left(self, played: int) -> int | None:
-        """The number of games to be played in this stage, or in the next that has any; None in the last."""
+        """The number of games until the next stage or variant; None if there is none."""
         config, planned = self.config, self.config.loop.iterations * self.config.loop.games
         self.stage = max(self.stage, config.stage_at(played / planned))
         if self.stage == len(config.curriculum):
-            return None
+            return config.loop.games - played % config.loop.games if config.variants else None
         return max(1, math.ceil(config.curriculum[self.stage].until * planned) - played)
 
     def look(self, progress: Progress) -> None:

@@ -95,10 +95,10 @@ def game_figures(games: list[GameRecord]) -> dict[str, float]:
 
 
 def stage_of(header: Header, games: Sequence[Game]) -> int:
-    """The stage of the curriculum to which a shard belongs, by its header; ``games`` are those of the stages."""
+    """The stage or variant to which a shard belongs, by its header, as an index into ``games``."""
     if len(games) == 1:
         return 0
     for stage, game in enumerate(games):
         if not other_parameters(header["params"], game):
             return stage
-    raise ValueError(f"{header.path}: the parameters of its games are those of no stage of the curriculum")
+    raise ValueError(f"{header.path}: the parameters of its games are those of no stage or variant")

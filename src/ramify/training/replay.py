@@ -68,19 +68,25 @@ class Replay:
 
     def trim(self, size: int, oldest: int = 0) -> None:
         """Drop positions of games numbered below ``oldest``, and the first positions beyond ``size``."""
-        before = len(self)
         if oldest > 0:
-            self._parts = [_from_game(part, oldest) for part in self._parts]
-        surplus = len(self) - max(0, size)
-        while surplus > 0:
-            first = self._parts.pop(0)
-            count = len(first["games"])
-            if count > surplus:
-                self._parts.insert(0, {name: tensor[surplus:] for name, tensor in first.items()})
-            surplus -= count
-        self._parts = [part for part in self._parts if len(part["games"])]
-        if len(self) != before:
-            self._window = None
+            before = len(self)
+            self._parts = [part for part in (_from_game(part, oldest) for part in self._parts) if len(part["games"])]
+            if len(self) != before:
+                self._window = None
+        while (surplus := len(self) - max(0, size)) > 0:
+            self.drop(surplus)
+
+    @property
+    def first_game(self) -> int:
+        """The number of the game of the first position."""
+        return int(self._parts[0]["games"][0])
+
+    def drop(self, count: int) -> None:
+        """Drop the first positions, at most ``count`` of them and only of those that were added first."""
+        first = self._parts.pop(0)
+        if len(first["games"]) > count:
+            self._parts.insert(0, {name: tensor[count:] for name, tensor in first.items()})
+        self._window = None
 
     def _whole(self) -> dict[str, Tensor]:
         """The window as one batch with sampling weights; rebuilt only after a change."""

@@ -83,10 +83,10 @@ class Training:
         self.config, self.folder = config, folder
         self._show: Show | None = None
         self.device = choose_device(config.loop.device)
-        self.games = config.make_games()  # of the stages of the curriculum; the last is the game of the run
+        self.games = config.make_games()  # of stages and variants; the last is the game of the run
         self.game = self.games[-1]
         module = start_network(config, self.game)
-        check_stages(self.games, module)
+        check_boards(config, self.games, module)
         self.players = 2 if module.config.per_player else 1
         self.heads: tuple[str, ...] = module.config.heads
         check_heads(self.game, self.heads, self.players)
@@ -240,7 +240,7 @@ class Training:
             self.sources.append(replay)
 
     def draw(self) -> TrainingBatch:
-        """Sample the batch of the next step: from a stage of the run's own games, chosen by its positions in the
+        """Sample the batch of the next step: from one board of the run's own games, chosen by its positions in the
         window, or from a source, chosen by its weight."""
         seed, step = self.config.seed, self.learner.steps
         if self.packed is not None:
@@ -406,13 +406,14 @@ def _needed_from(checkpoint: Path) -> int:
         return 0
 
 
-def check_stages(games: Sequence[Game], module: GameNetwork) -> None:
-    """Raise a ValueError if the network cannot evaluate the positions of a stage of the curriculum."""
-    for number, game in enumerate(games[:-1]):
+def check_boards(config: TrainConfig, games: Sequence[Game], module: GameNetwork) -> None:
+    """Raise a ValueError if the network cannot evaluate the positions of a stage of the curriculum or of a variant."""
+    names = [f"{part}[{number}]" for part in ("curriculum", "variants") for number in range(len(getattr(config, part)))]
+    for name, game in zip(names, games, strict=False):  # the last game is that of the run
         try:
             module.check_shape(tuple(game.observation_shape))
         except EvaluatorError as error:
-            raise ValueError(f"curriculum[{number}]: {error}; use a network that fits any size of board") from None
+            raise ValueError(f"{name}: {error}; use a network that fits any size of board") from None
 
 
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:

@@ -1,4 +1,4 @@
-"""The replay window of a run over all stages of its curriculum."""
+"""The replay window of a run over all its boards: stages of its curriculum, and variants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ramify.training.samples import Samples
 class StagedReplay:
     """The latest positions of a run, by stage: boards of several sizes cannot be in one batch.
 
-    The size of the window is that of all stages together; the positions of earlier stages leave it first.
+    The size of the window is that of all together; the positions of the games with the lowest numbers leave it first.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class StagedReplay:
         if len(samples):
             self._newest = stage % len(self.stages)
             self.stages[stage].append(samples)
-        left = self.window.positions(self.total)
-        oldest = self.oldest(int(samples.games.max())) if len(samples) else 0
-        for replay in reversed(self.stages):
-            replay.trim(left, oldest)
-            left -= len(replay)
+        if oldest := self.oldest(int(samples.games.max())) if len(samples) else 0:
+            for replay in self.stages:
+                replay.trim(len(replay), oldest)
+        while (surplus := len(self) - self.window.positions(self.total)) > 0:
+            min((replay for replay in self.stages if len(replay)), key=lambda one: one.first_game).drop(surplus)
 
     def oldest(self, game: int) -> int:
         """The first game in the window once this one is in it, if the window is limited to some iterations."""
@@ -59,7 +59,7 @@ class StagedReplay:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """The share of each stage in the window."""
+        """The share of each stage or variant in the window."""
         return np.array([len(replay) for replay in self.stages], np.float64) / max(len(self), 1)
 
     @property
