@@ -157,7 +157,7 @@ def test_a_stopped_run_is_resumed_bit_for_bit(records: Path, tmp_path: Path) -> 
 def test_settings_that_have_no_meaning_with_records_are_refused(records: Path, tmp_path: Path) -> None:
     for changes, problem in (
         ({"targets__policy": "pruned"}, "must be visits"),
-        ({"curriculum": [{"until": 0.5}]}, "neither sources nor a curriculum"),
+        ({"curriculum": [{"until": 0.5}]}, "no sources, curriculum or variants"),
         ({"targets__surprise": 0.5}, "drawn evenly"),
     ):
         with pytest.raises(ValueError, match=problem):

@@ -13,7 +13,10 @@ from torch import Tensor
 from ramify.evaluators.symmetries import distinct
 from ramify.games import Game
 from ramify.training.config import TargetConfig, WindowConfig
+from ramify.training.rows import Rows
 from ramify.training.samples import Samples
+
+FACTS = ("games", "surprise")  # of rows: by these they are dropped and sampled, on the CPU
 
 
 @dataclass(frozen=True)
@@ -44,57 +47,59 @@ class Replay:
     def __init__(self, game: Game, window: WindowConfig, targets: TargetConfig, device: torch.device) -> None:
         self.game, self.window, self.targets, self.device = game, window, targets, device
         self.total = 0  # positions ever added
-        self._parts: list[dict[str, Tensor]] = []  # as they were added, oldest first
-        self._window: dict[str, Tensor] | None = None  # all of them as one, until something is added
+        self._rows, self._facts = Rows(device), Rows(torch.device("cpu"))  # facts: game numbers and surprise
+        self._window: dict[str, Tensor] | None = None  # all rows, until something changes
         self._cumulated: NDArray[np.float64] = np.zeros(0)
-        self._games: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._surprise = torch.zeros(0)
         self._symmetries = Symmetries(game, device) if targets.augment else None
 
     def __len__(self) -> int:
-        return sum(len(part["games"]) for part in self._parts)
+        return len(self._rows)
 
     def add(self, samples: Samples, total: int | None = None) -> None:
         """Append positions and drop those that leave the window. ``total``: positions recorded so far."""
         self.total = self.total + len(samples) if total is None else total
         self.append(samples)
-        self.trim(self.window.positions(self.total))
+        self.drop(len(self) - self.window.positions(self.total))
 
     def append(self, samples: Samples) -> None:
         """Append positions, whatever the size of the window."""
-        if len(samples):
-            self._parts.append({name: torch.from_numpy(array).to(self.device) for name, array in vars(samples).items()})
-            self._window = None
+        if not len(samples):
+            return
+        columns = {name: torch.from_numpy(array) for name, array in vars(samples).items()}
+        self._facts.append({name: columns.pop(name) for name in FACTS})
+        if len(self):
+            columns = self._alike(columns)
+        self._rows.append(columns)
+        self._window = None
 
-    def trim(self, size: int, oldest: int = 0) -> None:
-        """Drop positions of games numbered below ``oldest``, and the first positions beyond ``size``."""
-        if oldest > 0:
-            before = len(self)
-            self._parts = [part for part in (_from_game(part, oldest) for part in self._parts) if len(part["games"])]
-            if len(self) != before:
-                self._window = None
-        while (surplus := len(self) - max(0, size)) > 0:
-            self.drop(surplus)
-
-    @property
-    def first_game(self) -> int:
-        """The number of the game of the first position."""
-        return int(self._parts[0]["games"][0])
+    def _alike(self, columns: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The columns with groups as wide as those in the window. Where only some have outcomes of several actions, the
+        groups of the others are written out."""
+        old, new = self._rows["groups"], columns["groups"]
+        if old.shape[2] < new.shape[2]:
+            self._rows.replace({**self._rows.columns(), "groups": _single(old, new.shape[2])})
+        return {**columns, "groups": _single(new, old.shape[2])} if new.shape[2] < old.shape[2] else columns
 
     def drop(self, count: int) -> None:
-        """Drop the first positions, at most ``count`` of them and only of those that were added first."""
-        first = self._parts.pop(0)
-        if len(first["games"]) > count:
-            self._parts.insert(0, {name: tensor[count:] for name, tensor in first.items()})
+        """Drop the first positions."""
+        if count > 0:
+            self._rows.drop(count)
+            self._facts.drop(count)
+            self._window = None
+
+    def drop_games_before(self, number: int) -> None:
+        """Drop the positions of games with lower numbers."""
+        if (kept := self._facts["games"] >= number if len(self) else torch.ones(0)).all():
+            return
+        self._rows.keep(kept)
+        self._facts.keep(kept)
         self._window = None
 
     def _whole(self) -> dict[str, Tensor]:
-        """The window as one batch with sampling weights; rebuilt only after a change."""
+        """The window as one batch with sampling weights; prepared again only after a change."""
         if self._window is None:
-            self._window = joined(self._parts)
-            self._games = self._window.pop("games").cpu().numpy()
-            self._surprise = self._window.pop("surprise")
-            surprise = self._surprise.cpu().numpy().astype(np.float64)
+            self._window = self._rows.columns()
+            surprise = self._facts["surprise"].numpy().astype(np.float64)
             relative = surprise / surprise.mean() if surprise.any() else np.ones_like(surprise)
             self._cumulated = np.cumsum(1 - self.targets.surprise + self.targets.surprise * relative)
         return self._window
@@ -102,8 +107,7 @@ class Replay:
     @property
     def games(self) -> NDArray[np.int64]:
         """The game number of each position in the window."""
-        self._whole()
-        return self._games
+        return self._facts["games"].numpy() if len(self) else np.zeros(0, np.int64)
 
     def draw(self, rows: int, key: tuple[int, ...]) -> TrainingBatch:
         """Sample ``count`` rows, determined by the key and the window."""
@@ -111,14 +115,14 @@ class Replay:
         rng = np.random.default_rng(key)
         places = np.searchsorted(self._cumulated, rng.random(rows) * self._cumulated[-1], side="right")
         places = np.minimum(places, len(self._cumulated) - 1)
-        return self._rows(places, None if self._symmetries is None else rng.integers(len(self._symmetries), size=rows))
+        return self._batch(places, None if self._symmetries is None else rng.integers(len(self._symmetries), size=rows))
 
     def newest(self, rows: int) -> TrainingBatch:
         """The positions added last, without augmentation."""
         self._whole()
-        return self._rows(np.arange(max(0, len(self._games) - rows), len(self._games)), None)
+        return self._batch(np.arange(max(0, len(self) - rows), len(self)), None)
 
-    def _rows(self, places: NDArray[Any], which: NDArray[Any] | None) -> TrainingBatch:
+    def _batch(self, places: NDArray[Any], which: NDArray[Any] | None) -> TrainingBatch:
         index = torch.from_numpy(places).to(self.device)
         found = {name: tensor[index] for name, tensor in self._whole().items()}
         if which is not None and self._symmetries is not None:
@@ -126,23 +130,9 @@ class Replay:
         return TrainingBatch(**found)
 
 
-def _from_game(part: dict[str, Tensor], oldest: int) -> dict[str, Tensor]:
-    """The rows of games numbered from ``oldest`` on."""
-    kept = part["games"] >= oldest
-    return part if bool(kept.all()) else {name: tensor[kept] for name, tensor in part.items()}
-
-
-def joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The rows of all parts. Where some have outcomes of several actions, the groups of the others are written out."""
-    wide = max(part["groups"].shape[2] for part in parts)
-    parts = [part if part["groups"].shape[2] == wide else {**part, "groups": _single(part, wide)} for part in parts]
-    return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-
-
-def _single(part: dict[str, Tensor], actions: int) -> Tensor:
-    """Groups in which every action stands for itself."""
-    old = part["groups"]
-    return torch.arange(actions, dtype=old.dtype, device=old.device).expand(*old.shape[:2], actions)
+def _single(groups: Tensor, actions: int) -> Tensor:
+    """Groups in which every action stands for itself, in place of none."""
+    return torch.arange(actions, dtype=groups.dtype, device=groups.device).expand(*groups.shape[:2], actions)
 
 
 class Symmetries:

@@ -105,8 +105,8 @@ class UnrollReplay(Replay):
     def newest(self, rows: int) -> UnrollBatch:  # type: ignore[override]
         """Pieces that begin at the positions added last, without augmentation."""
         self._whole()
-        places = np.arange(max(0, len(self._games) - rows), len(self._games))
-        return self._pieces(places, None, np.random.default_rng(len(self._games)))
+        places = np.arange(max(0, len(self) - rows), len(self))
+        return self._pieces(places, None, np.random.default_rng(len(self)))
 
     def _pieces(self, places: NDArray[Any], which: NDArray[Any] | None, rng: np.random.Generator) -> UnrollBatch:
         """The pieces from these places on, with the symmetries of these numbers."""
@@ -114,7 +114,7 @@ class UnrollReplay(Replay):
         first = torch.from_numpy(places).to(self.device)
         ahead = torch.arange(steps + 1, device=self.device)
         real = ahead < window["left"][first].unsqueeze(1)
-        at = (first.unsqueeze(1) + ahead).clamp(max=len(self._games) - 1)
+        at = (first.unsqueeze(1) + ahead).clamp(max=len(self) - 1)
         known = real | window["ended"][first].unsqueeze(1)
         values = self._viewed(window["targets"], window, at) * real.unsqueeze(2)
         rewards = self._viewed(window["rewards"], window, at)[:, :-1] * real[:, :-1].unsqueeze(2)
@@ -189,6 +189,3 @@ class UnrollReplay(Replay):
         window["policies"][index] = fresh
         window["roots"][index] = torch.from_numpy(roots).to(self.device)
         self._refresh(window)
-        kept = {name: tensor for name, tensor in window.items() if name != "targets"}
-        games = torch.from_numpy(self._games).to(self.device)
-        self._parts = [{**kept, "games": games, "surprise": self._surprise}]  # the same memory

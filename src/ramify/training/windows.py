@@ -47,9 +47,23 @@ class StagedReplay:
             self.stages[stage].append(samples)
         if oldest := self.oldest(int(samples.games.max())) if len(samples) else 0:
             for replay in self.stages:
-                replay.trim(len(replay), oldest)
-        while (surplus := len(self) - self.window.positions(self.total)) > 0:
-            min((replay for replay in self.stages if len(replay)), key=lambda one: one.first_game).drop(surplus)
+                replay.drop_games_before(oldest)
+        self._drop(len(self) - self.window.positions(self.total))
+
+    def _drop(self, count: int) -> None:
+        """Drop so many positions, of the games with the lowest numbers."""
+        filled = [replay for replay in self.stages if len(replay)]
+        if count <= 0 or not filled:
+            return
+        last = filled[0]  # of which a part of a game is dropped
+        if len(filled) > 1:
+            kept = np.partition(np.concatenate([replay.games for replay in filled]), count)[count]
+            last = next(replay for replay in filled if (replay.games == kept).any())
+            for replay in filled:
+                earlier = int((replay.games < kept).sum())
+                replay.drop(earlier)
+                count -= earlier
+        last.drop(count)
 
     def oldest(self, game: int) -> int:
         """The first game in the window once this one is in it, if the window is limited to some iterations."""
