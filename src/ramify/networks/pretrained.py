@@ -26,6 +26,7 @@ class Pretrained:
     training: str
     rating: str
     params: dict[str, Any] = field(default_factory=dict)  # of the game, which it needs; the others are free
+    learned: bool = False  # a model of the game, searched in place of its rules (MuZero)
 
     @property
     def file(self) -> Path:
@@ -58,13 +59,14 @@ def find(name: str) -> Pretrained:
 
 
 def for_game(game: Game) -> Pretrained | None:
-    """The best shipped network for this game, or None."""
+    """The best shipped network for searches of this game by its rules, or None."""
     plain = game.params.get("swap") in (None, False)  # no network here has seen the swap action
     size = game.params.get("size")
     fitting = [
         entry
         for entry in shipped()
         if entry.game == game.name
+        and not entry.learned
         and (not entry.sizes or size in entry.sizes)
         and all(game.params.get(name) == value for name, value in entry.params.items())
     ]
