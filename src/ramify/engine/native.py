@@ -42,7 +42,7 @@ class GreedyRollout(Rollout):
     such a player (``state.greedy_actions``): in PyRat it goes to the nearest cheese.
     """
 
-    c_puct = 1.5  # measured: docs/decisions/0053-greedy-rollouts.md
+    c_puct = 0.8  # measured: docs/decisions/0053-greedy-rollouts.md
     greedy = True
 
     def __init__(self, games: int = 1, prior: float = 0.5) -> None:
