@@ -27,7 +27,7 @@ demo: $(INSTALLED) ## install, then train Hex 5x5 from nothing, rate it, and wri
 	@$(BIN)/ramify demo $(ARGS)
 
 test: $(INSTALLED) ## every test but the slow ones and the long ones in a browser
-	$(PY) -m pytest -n $(JOBS) -m "not slow and not browser" $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow and not browser" $(ARGS)
 
 test-browser: $(INSTALLED) ## the long tests of the web interface, in Chromium
 	$(PY) -m pytest -n 2 -m browser tests/dashboard $(ARGS)

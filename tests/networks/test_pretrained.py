@@ -35,7 +35,7 @@ def test_names():
     assert for_game(rf.make("hex", size=13)) is None
     assert for_game(rf.make("hex", size=7, swap=True)) is None
     assert for_game(rf.make("chess")) is None
-    assert for_game(rf.make("connect_four")) is None  # a learned model is no evaluator of choice
+    assert for_game(rf.make("connect_four")) == find("muzero-connect-four")
 
 
 def test_the_learned_model_of_connect_four_finds_the_best_moves_without_the_rules():

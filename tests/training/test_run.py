@@ -24,7 +24,6 @@ from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
 from ramify.training.checkpoints import LEARNER, read_progress
 from ramify.training.overlap import load_shard
-from ramify.training.playing import rollouts_of
 from ramify.training.run import Training
 from tests.training.helpers import losses, tiny
 
@@ -239,12 +238,6 @@ def test_sources_are_learnt_from_before_the_first_game(unbroken, tmp_path):
     assert identity(tmp_path / "resumed") == identity(tmp_path / "unbroken")
     with pytest.raises(ValueError, match="source_steps needs sources"):
         tiny(loop__source_steps=1)
-
-
-def test_rollouts_are_those_of_the_greedy_player_where_the_game_knows_one():
-    assert isinstance(rollouts_of(rf.make("pyrat", preset="tiny")), rf.evaluators.GreedyRollout)
-    for name in ("tictactoe", "hex", "goofspiel"):
-        assert type(rollouts_of(rf.make(name))) is rf.evaluators.Rollout
 
 
 def test_a_network_to_start_from(unbroken, tmp_path):

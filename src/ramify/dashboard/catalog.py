@@ -19,6 +19,7 @@ from ramify.dashboard.runs import RunFolder
 from ramify.engine import Searcher
 from ramify.engine.batch import NativeEvaluator
 from ramify.engine.cache import EvaluationCache
+from ramify.evaluators.simple import GreedyRollout, Rollout, rollouts_of
 from ramify.games import Game, list_games, make
 from ramify.games.registry import presets
 from ramify.presentation.names import game_title
@@ -36,7 +37,8 @@ BOARDS: tuple[tuple[str, dict[str, Any]], ...] = (
 TITLES = {"tictactoe": "Tic-tac-toe"}
 KEPT = 12  # evaluators in memory
 MOST_CACHED, CACHE_BYTES = 50_000, 32 << 20  # evaluations of each that are kept: positions, and about so much memory
-ROLLOUT, MATERIAL = "rollout", "material"
+ROLLOUT, MATERIAL, GREEDY = "rollout", "material", "greedy"
+PLAIN = (ROLLOUT, MATERIAL, GREEDY)  # evaluators without a network
 LONGEST = 200  # characters of the parameters of a game
 
 
@@ -102,17 +104,19 @@ class Catalog:
         found += [Choice(f"file:{i}", Path(file).stem) for i, file in enumerate(self.config.networks)]
         if game.name == "chess":
             found.append(Choice(MATERIAL, "material count"))
-        return [*found, Choice(ROLLOUT, "random games")]
+        if isinstance(rollouts_of(game), GreedyRollout):
+            found.append(Choice(GREEDY, GreedyRollout.knowledge))
+        return [*found, Choice(ROLLOUT, Rollout.knowledge)]
 
     def default(self, game: Game) -> str:
         """The network to begin with: a shipped one, else none; those of runs are for those who choose them."""
         keys = [choice.key for choice in self.networks(game)]
-        return next((key for key in keys if key.startswith("shipped:") or key in (MATERIAL, ROLLOUT)), ROLLOUT)
+        return next((key for key in keys if key.startswith("shipped:") or key in PLAIN), ROLLOUT)
 
     def network(self, key: str) -> str:
         """What the library takes for a network; a ValueError if there is no such network."""
         kind, _, name = key.partition(":")
-        if key in (ROLLOUT, MATERIAL):
+        if key in PLAIN:
             return key
         if kind == "run":
             run, _, number = name.partition("/")
@@ -163,7 +167,7 @@ class Catalog:
         found += [
             Choice(f"policy {one.key}", f"Network alone: {one.title}")
             for one in self.networks(game)
-            if one.key not in (ROLLOUT, MATERIAL)
+            if one.key not in PLAIN
         ]
         if not game.simultaneous:
             found.append(Choice("player alphabeta:depth=3", "Alpha-beta, depth 3"))

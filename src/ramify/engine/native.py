@@ -25,6 +25,7 @@ class Rollout(NativeEvaluator):
     """Uniform priors; the value is the mean return of ``games`` random games. Runs inside the core."""
 
     c_puct = 3.0  # measured: docs/decisions/0031-exploration-by-evaluator.md
+    knowledge = "random games"  # what a search goes by, for people
 
     def __init__(self, games: int = 1) -> None:
         if isinstance(games, bool) or not isinstance(games, int) or not 1 <= games < 2**31:
@@ -44,6 +45,7 @@ class GreedyRollout(Rollout):
 
     c_puct = 0.8  # measured: docs/decisions/0053-greedy-rollouts.md
     greedy = True
+    knowledge = "games of greedy players"
 
     def __init__(self, games: int = 1, prior: float = 0.5) -> None:
         super().__init__(games)

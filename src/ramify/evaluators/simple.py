@@ -7,8 +7,17 @@ from typing import Any
 
 from ramify.engine.batch import Batch, Evaluation
 from ramify.engine.native import GreedyRollout, Rollout, Uniform
+from ramify.games import Game
 
-__all__ = ["Function", "GreedyRollout", "Rollout", "Uniform"]
+__all__ = ["Function", "GreedyRollout", "Rollout", "Uniform", "rollouts_of"]
+
+
+def rollouts_of(game: Game) -> Rollout:
+    """The rollouts that suit a game: games of the greedy player that it knows, otherwise random games."""
+    state = game.initial_state()
+    greedy = getattr(state, "greedy_actions", None)  # games written in Python have none
+    known = greedy is not None and greedy(0 if game.simultaneous else state.current_player) is not None
+    return GreedyRollout() if known else Rollout()
 
 
 class Function:

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from ramify.arena.network_files import network_file, open_onnx
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
-from ramify.evaluators import Rollout
+from ramify.engine.native import ROLLOUTS
+from ramify.evaluators.simple import rollouts_of
 from ramify.games import Game, State, make
-
-ROLLOUTS = 1  # rollouts per evaluation without a network
 
 
 class SimpleModelInference:
@@ -74,18 +73,19 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
     """The evaluator for this game, and its name.
 
     ``network`` is a ``.safetensors`` or ``.onnx`` file, the folder of a training run or a checkpoint, the name of a
-    shipped network, or ``rollout``. By default it is the shipped network for this game, if there is one and torch is
-    installed, else rollouts.
+    shipped network, ``rollout`` or, in PyRat, ``greedy``. By default it is the shipped network for this game, if there
+    is one and torch is installed, else rollouts: by greedy players in PyRat, by random ones in other games.
     """
-    rollouts = Rollout(ROLLOUTS), "random games"
-    if network == "rollout" or (network is None and find_spec("torch") is None):
-        return rollouts
+    if network in ROLLOUTS:
+        return (rollouts := ROLLOUTS[network]()), rollouts.knowledge
     if network is not None:
         return _from_file(network, game, None), Path(network).resolve().stem
-    from ramify.networks.pretrained import for_game
+    if find_spec("torch") is not None:
+        from ramify.networks.pretrained import for_game
 
-    found = for_game(game)
-    return rollouts if found is None else (_from_file(found.file, game, None), found.name)
+        if (found := for_game(game)) is not None:
+            return _from_file(found.file, game, None), found.name
+    return (rollouts := rollouts_of(game)), rollouts.knowledge
 
 
 def state_of_tensor(board_tensor: Any) -> State:

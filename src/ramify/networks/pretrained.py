@@ -59,16 +59,16 @@ def find(name: str) -> Pretrained:
 
 
 def for_game(game: Game) -> Pretrained | None:
-    """The best shipped network for searches of this game by its rules, or None."""
+    """The best shipped network for this game, or None. A learned model evaluates positions as well, if nothing else
+    does."""
     plain = game.params.get("swap") in (None, False)  # no network here has seen the swap action
     size = game.params.get("size")
     fitting = [
         entry
         for entry in shipped()
         if entry.game == game.name
-        and not entry.learned
         and (not entry.sizes or size in entry.sizes)
         and all(game.params.get(name) == value for name, value in entry.params.items())
     ]
-    fitting.sort(key=lambda entry: entry.sizes.index(size) if size is not None and entry.sizes else 0)
+    fitting.sort(key=lambda entry: (entry.learned, entry.sizes.index(size) if size is not None and entry.sizes else 0))
     return fitting[0] if fitting and plain else None

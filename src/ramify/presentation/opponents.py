@@ -9,6 +9,7 @@ from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.access import OnInterrupt
 from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.cache import EvaluationCache
+from ramify.engine.native import GreedyRollout
 from ramify.engine.result import action_by
 from ramify.games import Game, State
 from ramify.presentation import SIMULATIONS
@@ -102,7 +103,7 @@ def play_searcher(
 
     simulations, seconds = limits
     limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
-    usual = {
+    usual: dict[str, Any] = {
         "simulations": simulations or (2**53 if limited else SIMULATIONS),
         "max_seconds": seconds,
         "graph": True,
@@ -110,6 +111,8 @@ def play_searcher(
         "solver": isinstance(game, _core.Game) and not game.simultaneous,
         "max_nodes": 1_000_000,
     }
+    if isinstance(evaluator, GreedyRollout):  # what is best with it: docs/decisions/0053-greedy-rollouts.md
+        usual["normalize"] = "remaining"
     return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed, cache=cache)
 
 

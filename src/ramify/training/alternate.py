@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ramify.evaluators import Uniform
+from ramify.evaluators.simple import rollouts_of
 from ramify.networks import network_id
 from ramify.selfplay.records import GameRecord
 from ramify.selfplay.run import Progress
 from ramify.selfplay.run import run as play_games
-from ramify.training.playing import game_figures, rollout_search, rollouts_of, self_play, speed, stage_of
+from ramify.training.playing import game_figures, rollout_search, self_play, speed, stage_of
 from ramify.training.processes import uninterrupted
 from ramify.training.run import Training
 from ramify.training.shards import Consumed, in_window, missing

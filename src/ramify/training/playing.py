@@ -8,7 +8,6 @@ from typing import Any
 import torch
 
 from ramify.engine.config import SearchConfig
-from ramify.evaluators import GreedyRollout, Rollout
 from ramify.evaluators.latent import LatentNetwork
 from ramify.evaluators.network import Network
 from ramify.games import Game
@@ -31,14 +30,6 @@ def make_evaluator(config: TrainConfig, module: GameNetwork, device: torch.devic
         return Onnx(module, threads=loop.threads)
     compiled = loop.compile and device.type == "cuda"
     return Network(module, device, threads=loop.threads, compile=compiled, backend=loop.evaluator)
-
-
-def rollouts_of(game: Game) -> Rollout:
-    """The evaluator of rollout iterations: games of the greedy player that the game knows, otherwise random games."""
-    state = game.initial_state()
-    greedy = getattr(state, "greedy_actions", None)  # games written in Python have none
-    known = greedy is not None and greedy(0 if game.simultaneous else state.current_player) is not None
-    return GreedyRollout() if known else Rollout()
 
 
 def rollout_search(config: TrainConfig) -> SearchConfig:
