@@ -228,7 +228,13 @@ def test_sources_are_learnt_from_before_the_first_game(unbroken, tmp_path):
     untrained = rf.networks.make(config.make_game(), config.network)
     assert network_id(rf.networks.load(network_file(first))) != network_id(untrained)
     assert len(losses(tmp_path / "whole")) > 7  # and then from games of the run
+    with pytest.raises(ValueError, match="source_steps needs sources"):
+        tiny(loop__source_steps=1)
 
+
+@pytest.mark.slow
+def test_steps_on_sources_go_on_as_if_they_had_not_been_stopped(unbroken, tmp_path):
+    sources = [{"folder": str(unbroken / "games"), "weight": 1.0}]
     longer = tiny(sources=sources, loop__source_steps=20, loop__iterations=1)
     with pytest.raises(KeyboardInterrupt):
         train(longer, tmp_path / "resumed", show=Breaker(lambda status: status.phase == "training on sources"))
@@ -236,8 +242,6 @@ def test_sources_are_learnt_from_before_the_first_game(unbroken, tmp_path):
     assert read_progress(checkpoints(tmp_path / "resumed" / "checkpoints")[0])["steps"] == 20
     train(longer, tmp_path / "unbroken")
     assert identity(tmp_path / "resumed") == identity(tmp_path / "unbroken")
-    with pytest.raises(ValueError, match="source_steps needs sources"):
-        tiny(loop__source_steps=1)
 
 
 def test_a_network_to_start_from(unbroken, tmp_path):
@@ -376,10 +380,13 @@ def wait_for(condition, seconds: float) -> None:
         time.sleep(0.1)
 
 
+OVERLAPPING = tiny(
+    loop__overlap=True, loop__iterations=5, loop__checkpoint_seconds=0.1, loop__max_seconds=600.0, loop__loaders=1
+)
+
+
 def test_overlapping_runs_play_and_train_at_once(tmp_path):
-    loop = {"overlap": True, "iterations": 5, "checkpoint_seconds": 0.1, "max_seconds": 600.0, "loaders": 1}
-    config = tiny(**{f"loop__{name}": value for name, value in loop.items()})
-    train(config, tmp_path)
+    train(OVERLAPPING, tmp_path)
     networks = checkpoints(tmp_path / "checkpoints")
     assert len(networks) > 1
     games = [game.number for _, games in read_folder(tmp_path / "games") for game in games]
@@ -387,9 +394,15 @@ def test_overlapping_runs_play_and_train_at_once(tmp_path):
     used = {header["network"] for header, _ in read_folder(tmp_path / "games")}
     assert used <= {network_id(rf.networks.load(network_file(path))) for path in networks}
     assert not list((tmp_path / "games").glob(".journal*"))
-    steps = len(losses(tmp_path))
-    more = 5 + len(games) // config.loop.games  # than were played already
-    train(config.replace(loop={**config.loop.model_dump(), "iterations": more}), tmp_path)  # and it goes on
+
+
+@pytest.mark.slow
+def test_overlapping_runs_go_on(tmp_path):
+    train(OVERLAPPING, tmp_path)
+    steps, loop = len(losses(tmp_path)), OVERLAPPING.loop
+    played = sum(len(games) for _, games in read_folder(tmp_path / "games"))
+    more = 5 + played // loop.games  # than were played already
+    train(OVERLAPPING.replace(loop={**loop.model_dump(), "iterations": more}), tmp_path)
     assert len(losses(tmp_path)) > steps
 
 
