@@ -37,6 +37,14 @@ def test_rows_are_those_of_a_list(steps):
         assert len(rows) == len(expected)
 
 
+def test_rows_of_another_shape_may_follow_when_there_are_none():
+    rows = Rows(CPU)
+    rows.append({"number": torch.zeros(5, 0)})
+    rows.drop(5)
+    rows.append({"number": torch.ones(3, 2)})
+    assert rows["number"].tolist() == [[1, 1]] * 3
+
+
 def test_a_window_that_moves_on_stays_in_its_memory():
     """Otherwise memory of a GPU would be full of holes after some minutes."""
     rows, places = Rows(CPU), set[int]()

@@ -89,11 +89,10 @@ class Replay:
 
     def drop_games_before(self, number: int) -> None:
         """Drop the positions of games with lower numbers."""
-        if (kept := self._facts["games"] >= number if len(self) else torch.ones(0)).all():
-            return
-        self._rows.keep(kept)
-        self._facts.keep(kept)
-        self._window = None
+        if len(self) and not (kept := self._facts["games"] >= number).all():
+            self._rows.keep(kept)
+            self._facts.keep(kept)
+            self._window = None
 
     def _whole(self) -> dict[str, Tensor]:
         """The window as one batch with sampling weights; prepared again only after a change."""
@@ -106,7 +105,7 @@ class Replay:
 
     @property
     def games(self) -> NDArray[np.int64]:
-        """The game number of each position in the window."""
+        """The game number of each position in the window; valid until the window changes."""
         return self._facts["games"].numpy() if len(self) else np.zeros(0, np.int64)
 
     def draw(self, rows: int, key: tuple[int, ...]) -> TrainingBatch:

@@ -33,8 +33,10 @@ class Rows:
         return {name: self[name] for name in self._memory}
 
     def append(self, columns: Mapping[str, Tensor]) -> None:
-        """Append rows. The first ones decide what tensors there are, and their types and shapes."""
+        """Append rows. Where there are none yet, these decide what tensors there are, and their types and shapes."""
         count = len(next(iter(columns.values())))
+        if not len(self) and any(columns[name].shape[1:] != rows.shape[1:] for name, rows in self._memory.items()):
+            self._memory = {}
         self._make_room(count, columns)
         for name, memory in self._memory.items():
             memory[self._end : self._end + count] = columns[name]
