@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import math
 import secrets
 import sys
 import tempfile
@@ -16,7 +17,11 @@ from tools.fuzz.runner import Tally, fuzz, run_case
 def arguments(targets: list[str], words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(targets)}; default: all")
-    parser.add_argument("--seconds", type=float, default=30.0, help="for each target; a case that runs is finished")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        help="for each target, 30 unless --cases says how many; a case that runs is finished",
+    )
     parser.add_argument("--seed", type=int, help="of all chance; default: a new one, which is printed")
     parser.add_argument("--cases", type=int, help="at most so many of each target")
     parser.add_argument("--case", type=int, help="only this one, in this process: to see a failure again")
@@ -49,10 +54,10 @@ def main() -> int:
             return 0
         seed = secrets.randbelow(10**6) if given.seed is None else given.seed
         print(f"seed {seed}", flush=True)
-        tallies = []
+        seconds, tallies = given.seconds or (30.0 if given.cases is None else math.inf), []
         for name in given.targets or targets:
             print(f"{name}: {targets[name].summary}", flush=True)
-            tallies.append(fuzz(targets[name], seed, given.seconds, given.cases, root))
+            tallies.append(fuzz(targets[name], seed, seconds, given.cases, root))
     show(tallies)
     return 1 if any(tally.failures for tally in tallies) else 0
 
