@@ -22,7 +22,7 @@ from ramify.store.location import Location, read_location
 from ramify.store.tables import Base
 
 DEFAULT = Path("ramify.db")
-HEAD = "0002"  # the newest migration: what this version reads and writes
+HEAD = "0003"  # the newest migration: what this version reads and writes
 UPGRADE_LOCK = 0x72616D696679  # number of the lock that PostgreSQL gives to one process that upgrades the tables
 SHORTEST, LONGEST = 0.005, 0.5  # seconds between two tries of a transaction that met another
 

@@ -6,15 +6,16 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, func, literal_column, select
 from sqlalchemy.orm import Session
 
-from ramify.arena import Fixture, Limits, Opening, Played, PlayerConfig
+from ramify.arena import Claim, Fixture, Limits, Opening, Played, PlayerConfig
 from ramify.arena.played import Reason, Winner
 from ramify.store.aside import Aside, Record
+from ramify.store.claims import Claims
 from ramify.store.database import Database, Insert
 from ramify.store.errors import StoreError
 from ramify.store.tables import GameRow, PlayerRow, now
@@ -48,17 +49,52 @@ class StoredResults:
         self._replay, self._forfeits = replay, forfeits
         self._met: dict[str, dict[str, Any]] = {}
         self._added: set[str] = set()
+        self._outdated: dict[str, datetime] = {}  # games that are to be played again, and when they were played
+        self._claims = Claims(database, self._finished)
         self._aside = Aside(database.location.beside)
         self._next_try = 0.0
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
-        wanted = [key for key in keys if key in self._added] if self._replay else keys
         found: dict[str, Played] = {}
         with self._database.reading() as session:
-            for start in range(0, len(wanted), MANY):
-                asked = select(GameRow).where(GameRow.key.in_(wanted[start : start + MANY]))
-                found.update((row.key, played_of(row)) for row in session.scalars(asked))
-        return {key: played for key, played in found.items() if self._forfeits or not played.forfeited}
+            for start in range(0, len(keys), MANY):
+                asked = select(GameRow).where(GameRow.key.in_(keys[start : start + MANY]))
+                for row in session.scalars(asked):
+                    if self._reusable(row):
+                        found[row.key] = played_of(row)
+                    else:
+                        self._outdated[row.key] = row.played
+        return found
+
+    def claim(self, keys: Sequence[str], number: int) -> Claim:
+        """Claim games. While the store cannot be written, all are granted: play goes on, and no game is stored
+        twice."""
+        if self._aside.records:
+            return Claim(keys[:number], {}, ())
+        try:
+            rows, taken, dead = self._claims.look(keys)
+            there = {row.key for row in rows}
+            free = [key for key in keys if key not in taken and key not in there][:number]
+            granted: list[str] = []
+            if free:
+                granted, late = self._claims.claim(free, dead)
+                rows += late
+        except StoreError:
+            return Claim(keys[:number], {}, ())
+        self._added.update(row.key for row in rows)
+        return Claim(granted, {row.key: played_of(row) for row in rows}, taken)
+
+    def release(self) -> None:
+        """Give back all claims."""
+        self._claims.release()
+
+    def _reusable(self, row: GameRow) -> bool:
+        """Whether a stored game need not be played again."""
+        return (self._forfeits or row.reason != "forfeit") and (not self._replay or row.key in self._added)
+
+    def _finished(self, row: GameRow) -> bool:
+        """Whether a game has been stored since ``find`` looked for it, also one that is to be played again."""
+        return self._reusable(row) or self._outdated.get(row.key) != row.played
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
         rows: list[dict[str, Any]] = [
@@ -89,6 +125,7 @@ class StoredResults:
         except StoreError:
             self._next_try = time.monotonic() + TRY_EVERY
             return self._aside.add(record)
+        self._claims.done(played.key)
         return self._aside.clear()
 
     def finish(self) -> str | None:

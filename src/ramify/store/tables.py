@@ -66,6 +66,17 @@ class GameRow(Base):
     played: Mapped[datetime] = mapped_column(default=now)
 
 
+class ClaimRow(Base):
+    """A game that a process is about to play; ``owner`` names the machine and the process."""
+
+    __tablename__ = "claims"
+    __table_args__ = (Index("claims_by_owner", "owner"),)
+
+    key: Mapped[str] = mapped_column(String(32), primary_key=True)
+    owner: Mapped[str] = mapped_column(String(64))
+    expires: Mapped[float]  # seconds since 1970
+
+
 class RunRow(Base):
     """A training run."""
 
