@@ -123,7 +123,7 @@ def test_fifty_processes_write_to_all_stores_at_once(
     if kinds == "both":
         server: Server = request.getfixturevalue("postgres")
         places.append(server.new_place())
-    single = plan(80).run()
+    single = plan(60).run()
     run_at_once(write, 50, places, list(single.games))
     for place in places:
         check(place, list(single.games), single)
@@ -131,8 +131,8 @@ def test_fifty_processes_write_to_all_stores_at_once(
 
 @pytest.mark.slow
 def test_fifty_processes_share_a_tournament(place: str) -> None:
-    unbroken = plan(100).run()
-    answers = run_at_once(play, 50, place, plan(100, seconds=0.002))
+    unbroken = plan(60).run()
+    answers = run_at_once(play, 50, place, plan(60, seconds=0.002))
     assert sum(number for number, _ in answers) == len(unbroken.games)
     assert all(games == unbroken.games for _, games in answers)
     check(place, list(unbroken.games), unbroken)

@@ -209,6 +209,24 @@ def test_a_server_without_a_free_connection_is_waited_for(postgres: Server) -> N
     assert time.monotonic() - start >= 0.3
 
 
+def test_the_web_interface_reads_a_server(run, postgres: Server, tmp_path: Path) -> None:
+    pytest.importorskip("nicegui")
+    from ramify.dashboard.library import STORE, Library
+    from ramify.dashboard.runs import RunFolder
+
+    url = postgres.new_place()
+    with Store(url) as store:
+        match(rf.make("tictactoe"), WEAK, STRONG, 4, results=store.results())
+    secret = url.replace("tester@", f"tester:{SECRET}@")
+    library = Library(secret, RunFolder(tmp_path))
+    assert library.sources() == {STORE: "Store postgres"}
+    assert len(library.store(STORE).games()) == 4
+    library.store(STORE).close()
+    code, _, err = run("web", "--no-open", "--store", f"postgresql://me:{SECRET}@127.0.0.1:1/games")
+    assert (code, err.count("\n")) == (2, 1)
+    assert SECRET not in err
+
+
 def test_the_name_of_a_store_has_the_place_and_no_options() -> None:
     location = read_location("postgresql://me:pw@db.example:5433/games?sslmode=require")
     assert location.name == "postgresql://me@db.example:5433/games"

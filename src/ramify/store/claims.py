@@ -29,7 +29,7 @@ from ramify.store.errors import StoreError
 from ramify.store.tables import ClaimRow, GameRow
 
 LEASE = 60.0  # seconds after which a claim that was not renewed is void
-PATIENCE = 5.0  # seconds to wait for other writers when claims are renewed or given back
+PATIENCE = 5.0  # seconds to wait for other writers when claims are given back
 MANY = 500  # keys in one question: databases take no more than so many thousand
 
 
@@ -45,8 +45,8 @@ def machine() -> str:
 
 def is_dead(owner: str) -> bool:
     """Whether the owner of a claim was a process of this machine that has ended."""
-    where, process, _ = owner.split("/")
-    return where == machine() and not is_running(int(process))
+    where, process = (*owner.split("/"), "", "")[:2]
+    return where == machine() and process.isdecimal() and not is_running(int(process))
 
 
 class Claims:
@@ -155,4 +155,4 @@ class Claims:
 
         while not end.wait(LEASE / 3):
             with suppress(StoreError, SQLAlchemyError):  # the next time it may succeed
-                self._database.write(renew, PATIENCE)
+                self._database.write(renew, LEASE / 3)
