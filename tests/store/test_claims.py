@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,14 @@ from ramify.arena import Fixture, ParallelSettings, Played, Progress, SharedResu
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("alembic")
 
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
+from sqlalchemy.orm import Session
 
 from ramify.arena import Interrupted
 from ramify.arena import waiting as waiting_module
 from ramify.store import Store
 from ramify.store import claims as claims_module
+from ramify.store import database as database_module
 from ramify.store.results import StoredResults
 from ramify.store.tables import ClaimRow
 from tests.arena.helpers import DiceConfig
@@ -242,3 +245,23 @@ def test_results_without_claims_are_played_alone() -> None:
     match(rf.make("tictactoe"), WEAK, STRONG, 4, results=Own())
     assert len(games) == 4
     assert all(isinstance(one.fixture, Fixture) for one in games.values())
+
+
+def test_ctrl_c_at_the_end_of_a_transaction_leaves_no_lock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next transaction need not wait, although the error and all that it refers to are still there."""
+
+    class Interrupted(Session):
+        def begin(self, nested: bool = False) -> Any:
+            return nullcontext()
+
+        def close(self) -> None:
+            raise KeyboardInterrupt
+
+    order = insert(ClaimRow).values(key="a", owner="x", expires=0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(database_module, "Session", Interrupted)
+        with pytest.raises(KeyboardInterrupt) as error:
+            store._database.write(lambda session: session.execute(order))
+    store._database.write(lambda session: session.execute(order), wait=0.5)
+    assert len(rows(store)) == 1
+    assert error.value.__context__ is None

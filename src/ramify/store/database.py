@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sqlite3
@@ -67,8 +68,15 @@ class Database:
             with Session(self.engine.execution_options(**options)) as session, session.begin():
                 return action(session)
 
-        with explained(self.location):
-            return retried(attempt, seconds)
+        try:
+            with explained(self.location):
+                return retried(attempt, seconds)
+        except KeyboardInterrupt:
+            pass
+        # Ctrl-C within the end of a session can leave its transaction open, and the next one would wait for its lock.
+        # The frames that held the session are gone here, so that collecting it ends the transaction.
+        gc.collect()
+        raise KeyboardInterrupt
 
     def insert(self, table: type[Base]) -> Insert:
         """An INSERT statement that can say what happens ON CONFLICT."""
