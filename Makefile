@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,gym,openspiel,torch,onnx,selfplay,train,arena,web
+EXTRAS ?= dev,chess,gym,openspiel,torch,onnx,selfplay,train,arena,postgres,web
 JOBS   ?= 3
 ARGS   ?=
 

@@ -52,6 +52,7 @@ HOMES = {
     ),
     "sqlalchemy": ("ramify.store",),
     "alembic": ("ramify.store",),
+    "psycopg": ("ramify.store",),
     "nicegui": ("ramify.dashboard",),
     "uvicorn": ("ramify.dashboard",),
 }

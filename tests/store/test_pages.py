@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ramify.arena import Fixture, Opening, Played, Standings
 from ramify.store import GameFilter, Store
 from ramify.store.results import values_of
 
 
-def filled(file: Path, count: int) -> Store:
+def filled(file: str, count: int) -> Store:
     labels = {"a" * 16: "random", "b" * 16: "search", "c" * 16: "greedy"}
     players = [
         {"identity": one, "kind": "random", "label": label, "content": {}, "versions": {}}
@@ -27,8 +25,8 @@ def filled(file: Path, count: int) -> Store:
     return store
 
 
-def test_pages_follow_each_other_and_have_every_game_once(tmp_path: Path) -> None:
-    with filled(tmp_path / "s.db", 60) as store:
+def test_pages_follow_each_other_and_have_every_game_once(place: str) -> None:
+    with filled(place, 60) as store:
         everything = GameFilter()
         total = store.count_games(everything)
         seen: list[int] = []
@@ -43,9 +41,9 @@ def test_pages_follow_each_other_and_have_every_game_once(tmp_path: Path) -> Non
         assert store.game(10**9) is None
 
 
-def test_filters_agree_with_a_look_at_every_game(tmp_path: Path) -> None:
+def test_filters_agree_with_a_look_at_every_game(place: str) -> None:
     a, b = "a" * 16, "b" * 16
-    with filled(tmp_path / "s.db", 60) as store:
+    with filled(place, 60) as store:
         games = store.games(forfeits=True)
         for chosen, fits in (
             (GameFilter("tictactoe"), lambda game: game.fixture.game == "tictactoe"),
@@ -60,8 +58,8 @@ def test_filters_agree_with_a_look_at_every_game(tmp_path: Path) -> None:
         assert store.labels([a, "unknown"]) == {a: "random"}
 
 
-def test_ratings_without_moves_are_those_with_moves(tmp_path: Path) -> None:
-    with filled(tmp_path / "s.db", 120) as store:
+def test_ratings_without_moves_are_those_with_moves(place: str) -> None:
+    with filled(place, 120) as store:
         short = Standings((), tuple(store.results_only("tictactoe", {"size": 1})))
         whole = Standings((), tuple(store.games("tictactoe", {"size": 1}, forfeits=True)))
         assert short.ratings().table == whole.ratings().table

@@ -49,10 +49,10 @@ def trouble(tmp_path: Path) -> Path:
     return file
 
 
-def test_forfeits_are_kept_apart_and_played_again(tmp_path: Path, trouble: Path) -> None:
+def test_forfeits_are_kept_apart_and_played_again(place: str, trouble: Path) -> None:
     game, player = rf.make("tictactoe"), FailingConfig(file=str(trouble))
     plan = Tournament(game, tuple(round_robin([player, "random"])), games=6)
-    with Store(tmp_path / "x.db") as store:
+    with Store(place) as store:
         failed = plan.run(results=store.results())
         assert len(failed.forfeits) == 6
         assert failed.counts() == {}

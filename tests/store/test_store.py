@@ -19,7 +19,7 @@ from ramify.store.database import HEAD, migrations_config
 from tests.children import forking_context
 
 
-def test_a_new_file_has_the_tables_that_the_code_expects(tmp_path: Path) -> None:
+def test_a_new_file_has_the_tables_that_the_code_expects(place: str) -> None:
     """Migrations and tables say the same: Alembic finds nothing that one has and the other has not."""
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
@@ -27,7 +27,7 @@ def test_a_new_file_has_the_tables_that_the_code_expects(tmp_path: Path) -> None
 
     from ramify.store.tables import Base
 
-    with Store(tmp_path / "deep" / "x.db") as store, store._database.engine.connect() as connection:
+    with Store(place) as store, store._database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
         assert context.get_current_revision() == HEAD
@@ -75,8 +75,8 @@ def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
         Store(tmp_path)
 
 
-def test_runs_metrics_and_checkpoints(tmp_path: Path) -> None:
-    with Store(tmp_path / "x.db") as store:
+def test_runs_metrics_and_checkpoints(tmp_path: Path, place: str) -> None:
+    with Store(place) as store:
         run = store.start_run("first", {"lr": 0.1, "net": {"blocks": 2}}, commit="abc")
         store.start_run("second", {})
         store.add_metrics(run, 1, {"loss": 2.0, "entropy": 1.5})
@@ -89,7 +89,7 @@ def test_runs_metrics_and_checkpoints(tmp_path: Path) -> None:
         store.finish_run("first")
         with pytest.raises(ValueError, match="'first' already"):
             store.start_run("first", {})
-    with Store(tmp_path / "x.db") as store:
+    with Store(place) as store:
         found = store.run("first")
         assert (found.config, found.commit, found.status) == ({"lr": 0.1, "net": {"blocks": 2}}, "abc", "finished")
         assert found.finished is not None
@@ -109,25 +109,25 @@ def test_runs_metrics_and_checkpoints(tmp_path: Path) -> None:
                 call()
 
 
-def write_metrics(path: Path, worker: int, pipe: Any) -> None:
+def write_metrics(path: str, worker: int, pipe: Any) -> None:
     with Store(path) as store:
         for step in range(60):
             store.add_metrics("run", step, {f"metric{worker}": step, "shared": step})
     pipe.send("done")
 
 
-def test_several_processes_write_metrics_at_once(tmp_path: Path) -> None:
-    path, context = tmp_path / "x.db", forking_context()
-    with Store(path) as store:
+def test_several_processes_write_metrics_at_once(place: str) -> None:
+    context = forking_context()
+    with Store(place) as store:
         store.start_run("run", {})
     pipes = [context.Pipe() for _ in range(3)]
-    processes = [context.Process(target=write_metrics, args=(path, i, pipe[1])) for i, pipe in enumerate(pipes)]
+    processes = [context.Process(target=write_metrics, args=(place, i, pipe[1])) for i, pipe in enumerate(pipes)]
     for process in processes:
         process.start()
     for process, (pipe, _) in zip(processes, pipes, strict=True):
         assert pipe.recv() == "done"
         process.join()
-    with Store(path) as store:
+    with Store(place) as store:
         for name in ("metric0", "metric1", "metric2", "shared"):
             assert [one.value for one in store.metrics("run", name)] == list(range(60))
 

@@ -18,7 +18,7 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("alembic")
 
 from ramify.store import Store, StoreError
-from ramify.store import database as database_module
+from ramify.store import engines as engines_module
 from ramify.store import results as results_module
 from tests.arena.helpers import DiceConfig
 from tests.store.helpers import saved
@@ -150,7 +150,7 @@ def test_training_into_a_damaged_store_is_one_sentence(run) -> None:
 
 
 def test_a_locked_store_is_one_sentence(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(engines_module, "BUSY_SECONDS", 0.1)
     fill(Path("ramify.db"), 2)
     holder = sqlite3.connect("ramify.db", isolation_level=None)
     try:
@@ -173,7 +173,7 @@ def full(path: Path) -> sqlite3.Connection:
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits for nothing."""
-    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(engines_module, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(results_module, "RETRY_SECONDS", 0.1, raising=False)
     monkeypatch.setattr(results_module, "PAUSE", 0.05, raising=False)
     monkeypatch.setattr(results_module, "TRY_EVERY", 0.0, raising=False)

@@ -13,7 +13,7 @@ from ramify.arena.openings import Opening, Openings
 from ramify.arena.played import Fixture, Limits, Played
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn, player_config, player_kinds, register_player
 from ramify.arena.ratings import Rating, Ratings, count, points_at, rate
-from ramify.arena.results import Memory, Results
+from ramify.arena.results import Claim, Memory, Results, SharedResults
 from ramify.arena.search_player import NetworkPlayerConfig, SearchPlayerConfig
 from ramify.arena.sequential import Sprt, SprtConfig, sprt, sprt_pairs
 from ramify.arena.simple import AlphaBetaPlayerConfig, GreedyConfig, RandomConfig
@@ -25,6 +25,7 @@ from ramify.base.deprecation import renamed as _renamed
 __all__ = [
     "AlphaBetaPlayerConfig",
     "Choice",
+    "Claim",
     "DrawModel",
     "Exploitability",
     "Fixture",
@@ -51,6 +52,7 @@ __all__ = [
     "Ratings",
     "Results",
     "SearchPlayerConfig",
+    "SharedResults",
     "Sprt",
     "SprtConfig",
     "Standings",

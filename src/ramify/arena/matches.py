@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ramify.arena.match_result import MatchResult
 from ramify.arena.openings import Openings
@@ -14,6 +13,7 @@ from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
 from ramify.arena.runner import Finish, MatchRunner, deliver
 from ramify.arena.text import as_player
+from ramify.arena.waiting import Waiting, waiting_games
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import derive
 from ramify.games import Game
@@ -118,6 +118,8 @@ def play(
 ) -> list[Played]:
     """The games asked for, in order. Those that ``results`` has are not played again, the others are added to it.
 
+    If ``results`` is shared, as a store is, processes that play the same games at the same time divide them.
+
     Settings with which a player cannot play raise a ValueError before the first game. A player that fails in a game
     loses it. Ctrl-C raises ``Interrupted`` with the finished games.
     """
@@ -133,35 +135,43 @@ def play(
 
     def finish(played: Played) -> None:
         results.add(played)
+        note(played)
+
+    def note(played: Played, elsewhere: int = 0) -> None:
+        nonlocal found
+        found += elsewhere
         there[played.key] = played
         if watch is not None:
             watch(Progress(total, len(there), found, time.perf_counter() - start, played))
 
+    waiting = waiting_games(missing, results, lambda played: note(played, 1))
     try:
-        play_missing(game, configs, missing, parallel, finish)
+        if missing:
+            play_missing(game, configs, waiting, replace(parallel, workers=min(parallel.workers, len(missing))), finish)
     except KeyboardInterrupt:
         raise Interrupted([there[fixture.key] for fixture in wanted if fixture.key in there], len(wanted)) from None
+    finally:
+        waiting.close()
     return [there[fixture.key] for fixture in wanted]
 
 
 def play_missing(
-    game: Game, configs: Sequence[PlayerConfig], missing: Sequence[Fixture], parallel: ParallelSettings, finish: Finish
+    game: Game, configs: Sequence[PlayerConfig], waiting: Waiting, parallel: ParallelSettings, finish: Finish
 ) -> None:
     """Play these games; ``finish`` gets each one when it ends."""
-    if not missing:
-        return None
     if parallel.workers:
         from ramify.arena.workers import play_in_workers
 
         return play_in_workers(
-            game, configs, missing, finish, workers=parallel.workers, concurrency=parallel.concurrency
+            game, configs, waiting, finish, workers=parallel.workers, concurrency=parallel.concurrency
         )
-    waiting = deque(missing)
     runner = MatchRunner.open(game, configs)
     try:
-        while waiting or len(runner):
-            while waiting and len(runner) < parallel.concurrency:
-                runner.add(waiting.popleft())
+        while True:
+            for fixture in waiting.take(parallel.concurrency - len(runner), wait=not len(runner)):
+                runner.add(fixture)
+            if not len(runner):
+                break
             deliver(runner.round(), finish)
     finally:
         runner.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from ramify.arena.played import Played
 from ramify.arena.player import PlayerConfig
@@ -22,6 +23,28 @@ class Results(Protocol):
 
     def add(self, played: Played) -> None:
         """Store a game. A stored game is not replaced unless it was forfeited."""
+        ...
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The answer to a claim on games, by their keys. Games in none of these are free."""
+
+    granted: Sequence[str]  # to be played by the one who asked
+    finished: Mapping[str, Played]  # others have finished them
+    taken: Collection[str]  # others play them
+
+
+@runtime_checkable
+class SharedResults(Results, Protocol):
+    """Storage that several processes play into: games are claimed before they are played, and none is played twice."""
+
+    def claim(self, keys: Sequence[str], number: int) -> Claim:
+        """Claim at most ``number`` of these games, the first that are free."""
+        ...
+
+    def release(self) -> None:
+        """Give back all claims."""
         ...
 
 

@@ -10,15 +10,15 @@ import os
 import pickle
 import signal
 import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from ramify.arena.played import Fixture, Played
+from ramify.arena.played import Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.runner import Finish, MatchRunner, deliver
+from ramify.arena.waiting import Waiting
 from ramify.base.imports import import_modules, imported
 from ramify.games import BrokenGame, Game
 from ramify.games.failures import game_failure
@@ -33,25 +33,27 @@ class WorkerError(RuntimeError):
 def play_in_workers(
     game: Game,
     configs: Sequence[PlayerConfig],
-    fixtures: Sequence[Fixture],
+    waiting: Waiting,
     finish: Finish,
     *,
     workers: int,
     concurrency: int,
 ) -> None:
     """Play games and pass each on as it finishes, in any order. The workers end with this call."""
-    waiting = deque(fixtures)
-    staff = [Worker(game, configs) for _ in range(max(1, min(workers, len(waiting))))]
+    staff = [Worker(game, configs) for _ in range(workers)]
     try:
         for worker in staff:
             worker.await_ready()
-        for worker in staff:
-            worker.fill(waiting, concurrency)
-        while any(worker.playing for worker in staff):
+        while True:
+            for worker in staff:
+                worker.fill(waiting, concurrency)
+            if not any(worker.playing for worker in staff):
+                staff[0].fill(waiting, concurrency, wait=True)
             busy: dict[Any, Worker] = {worker.pipe: worker for worker in staff if worker.playing}
-            for pipe in wait(list(busy)):
+            if not busy:
+                break
+            for pipe in wait(list(busy), waiting.pause):
                 deliver([busy[pipe].take()], finish)
-                busy[pipe].fill(waiting, concurrency)
     except KeyboardInterrupt:
         for worker in staff:
             deliver(worker.take_all(), finish)
@@ -82,11 +84,11 @@ class Worker:
         if problem is not None:
             raise problem
 
-    def fill(self, waiting: deque[Fixture], concurrency: int) -> None:
+    def fill(self, waiting: Waiting, concurrency: int, *, wait: bool = False) -> None:
         """Send games until the worker has its share."""
-        while waiting and self.playing < concurrency:
+        for fixture in waiting.take(concurrency - self.playing, wait=wait):
             try:
-                self.pipe.send(waiting.popleft())
+                self.pipe.send(fixture)
             except OSError as error:
                 raise WorkerError(f"a worker process ended unexpectedly: {error}") from error
             self.playing += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -135,3 +136,8 @@ def is_running(process: int) -> bool:
     except OSError:  # it exists, and belongs to somebody else
         return True
     return True
+
+
+def is_url(text: str | os.PathLike[str]) -> bool:
+    """Whether a text is a URL, such as that of a database, and not the path of a file."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", os.fspath(text)) is not None

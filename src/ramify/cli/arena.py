@@ -53,7 +53,7 @@ class Setup:
 class How:
     """How games are run and stored. None of it changes the games."""
 
-    store: Path
+    store: str
     concurrency: int = 16
     workers: int = 0
     replay: bool = False
@@ -126,14 +126,18 @@ def save_games(file: Path, game: Game, games: Sequence[Played], names: dict[str,
 
 
 @contextmanager
-def open_store(path: Path) -> Iterator[Store]:
-    """The store; ends the command if it cannot be opened or used."""
+def open_store(place: str | Path) -> Iterator[Store]:
+    """The store at a path or a URL; ends the command if it cannot be opened or used."""
     try:
         from ramify.store import Store, StoreError
     except ImportError as error:
         fail(error)
     try:
-        with Store(path) as store:
+        opened = Store(place)
+    except (StoreError, ImportError) as error:
+        fail(error)
+    try:
+        with opened as store:
             yield store
     except StoreError as error:
         fail(error)

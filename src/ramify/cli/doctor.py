@@ -25,6 +25,7 @@ EXTRAS = (
     ("zstandard", "selfplay", "self-play records"),
     ("pyyaml", "train", "training configs"),
     ("sqlalchemy", "arena", "the store of games and training runs"),
+    ("psycopg", "postgres", "the store on a PostgreSQL server"),
 )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,7 +44,7 @@ def gate(
     seed: options.Seed = 0,
     max_moves: options.MaxMoves = None,
     adjudicate_above: options.AdjudicateAbove = None,
-    store: options.StorePath = Path("ramify.db"),
+    store: options.StorePlace = options.DEFAULT_STORE,
     concurrency: options.Concurrency = 16,
     workers: options.Workers = 0,
     json: options.AsJson = False,
@@ -79,7 +78,7 @@ def gate(
 
 
 def play(
-    setup: arena.Setup, test: SprtConfig, max_games: int, store: Path, concurrency: int, workers: int, *, as_json: bool
+    setup: arena.Setup, test: SprtConfig, max_games: int, store: str, concurrency: int, workers: int, *, as_json: bool
 ) -> None:
     """Play the games of the test and print its result."""
     from ramify.arena import Interrupted, ParallelSettings

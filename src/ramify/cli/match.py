@@ -23,7 +23,7 @@ def match(
     seed: options.Seed = 0,
     max_moves: options.MaxMoves = None,
     adjudicate_above: options.AdjudicateAbove = None,
-    store: options.StorePath = Path("ramify.db"),
+    store: options.StorePlace = options.DEFAULT_STORE,
     concurrency: options.Concurrency = 16,
     workers: options.Workers = 0,
     replay: options.Replay = False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
@@ -134,7 +133,15 @@ MaxMoves = Annotated[int | None, typer.Option(min=1, help="Score a game as a dra
 AdjudicateAbove = Annotated[
     float | None, typer.Option(help="End a game once both players' values exceed this and agree for 4 turns.")
 ]
-StorePath = Annotated[Path, typer.Option("--store", help="The database file for the games.")]
+StorePlace = Annotated[
+    str,
+    typer.Option(
+        "--store",
+        metavar="FILE|URL",
+        help="Where the games are kept: a database file, or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+DEFAULT_STORE = "ramify.db"
 Concurrency = Annotated[int, typer.Option(min=1, help="Number of games played at once in each process.")]
 Workers = Annotated[int, typer.Option(min=0, help="Number of worker processes; 0 plays in this process.")]
 Anchor = Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ramify.base.files import is_url
 from ramify.cli import arena, options
 from ramify.cli.common import fail, parse_settings
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def ratings(
     game: Annotated[str | None, typer.Argument(help="The game; needed if the store has several.")] = None,
     param: options.Params = None,
-    store: options.StorePath = Path("ramify.db"),
+    store: options.StorePlace = options.DEFAULT_STORE,
     anchor: options.Anchor = None,
     prior: Annotated[float, typer.Option(min=0, help="Number of virtual draws of each player against average.")] = 1.0,
     advantage: Annotated[bool, typer.Option(help="Also estimate the first-move advantage.")] = False,
@@ -37,8 +38,8 @@ def ratings(
     """
     from ramify.arena import Standings
 
-    if not store.exists():
-        fail(f"there is no store {str(store)!r}; 'ramify match' and 'ramify tournament' create one")
+    if not is_url(store) and not Path(store).exists():
+        fail(f"there is no store {store!r}; 'ramify match' and 'ramify tournament' create one")
     with arena.open_store(store) as kept:
         name, params = choose_game(kept, game, parse_settings(param or []))
         found, players = kept.games(name, params, forfeits=True), kept.players()

@@ -32,7 +32,7 @@ def tournament(
     seed: options.Seed = 0,
     max_moves: options.MaxMoves = None,
     adjudicate_above: options.AdjudicateAbove = None,
-    store: options.StorePath = Path("ramify.db"),
+    store: options.StorePlace = options.DEFAULT_STORE,
     concurrency: options.Concurrency = 16,
     workers: options.Workers = 0,
     replay: options.Replay = False,
@@ -45,8 +45,9 @@ def tournament(
     Games that are in the store already are not played again, unless a player
     forfeited or --replay is given: adding a player plays its games only.
     --network and --set are defaults for the players that search. Ctrl-C keeps
-    finished games; run the same command again to resume. The anchor is the
-    player that has been in the store longest; --anchor chooses another.
+    finished games; run the same command again to resume. Processes that run
+    the same command at once divide the games. The anchor is the player that
+    has been in the store longest; --anchor chooses another.
 
     \b
     ramify tournament hex random search:simulations=50 search:simulations=200 -p size=5

@@ -53,7 +53,10 @@ def train(
     folder: Annotated[
         Path | None, typer.Option(help="The folder of the run. Default: runs/NAME. An unfinished run is resumed.")
     ] = None,
-    store: Annotated[Path | None, typer.Option(help="Also write metrics to this store, such as ramify.db.")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|URL", help="Also write metrics to this store: ramify.db, or postgresql://…"),
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard event files.")] = False,
     show: Annotated[bool, typer.Option("--show", help="Print all settings as YAML and exit.")] = False,
     json: options.AsJson = False,
@@ -142,7 +145,7 @@ def list_presets(*, as_json: bool) -> None:
     return None
 
 
-def run(config: TrainConfig, folder: Path, *, store: Path | None, tensorboard: bool, as_json: bool) -> None:
+def run(config: TrainConfig, folder: Path, *, store: str | None, tensorboard: bool, as_json: bool) -> None:
     """Train and print a summary."""
     from ramify.training import read_metrics
     from ramify.training.processes import Terminated
@@ -181,7 +184,7 @@ def end_stopped(folder: Path, code: int = STOPPED) -> NoReturn:
     raise typer.Exit(code) from None
 
 
-def trained_network(config: TrainConfig, folder: Path, store: Path | None, tensorboard: bool, *, quiet: bool) -> Path:
+def trained_network(config: TrainConfig, folder: Path, store: str | None, tensorboard: bool, *, quiet: bool) -> Path:
     """Train; returns the last network. Errors in the settings are raised before anything is written."""
     from ramify.training import network_file
     from ramify.training import tensorboard as make_tensorboard

@@ -9,13 +9,17 @@ from typing import Annotated
 
 import typer
 
+from ramify.base.files import is_url
+from ramify.cli import arena, options
 from ramify.cli.common import fail, print_json
 
 
 def web(
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes any that is free.")] = 8080,
     runs: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder of training runs.")] = Path("runs"),
-    store: Annotated[Path, typer.Option(help="The database file with games and runs.")] = Path("ramify.db"),
+    store: Annotated[
+        str, typer.Option(metavar="FILE|URL", help="The database with games and runs: a file, or postgresql://…")
+    ] = options.DEFAULT_STORE,
     player: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND:SETTINGS", help="A further opponent, such as uci:command=stockfish. Repeatable."),
@@ -61,6 +65,9 @@ def web(
         if open_ and sys.stdout.isatty():
             webbrowser.open(link)
 
+    if is_url(store):
+        with arena.open_store(store):  # a mistake is reported now rather than in the browser
+            pass
     try:
         config = WebConfig(
             host=host,

@@ -32,7 +32,7 @@ class WebConfig:
     names: tuple[str, ...] = ()  # further host names under which it may be addressed
     password: str | None = None
     runs: Path = Path("runs")
-    store: Path = Path("ramify.db")
+    store: str | Path = "ramify.db"  # a file, or the URL of a database
     players: tuple[str, ...] = ()  # texts of further opponents, such as uci:command=stockfish
     networks: tuple[str, ...] = ()  # files of further networks
     workers: int = field(default_factory=lambda: max(1, len(os.sched_getaffinity(0))))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ramify.arena import short_names
 from ramify.arena.game_files import game_record
+from ramify.base.files import is_url
 from ramify.dashboard.board import turn_text
 from ramify.dashboard.runs import RunFolder
 from ramify.games import Game, State, make
@@ -59,14 +60,14 @@ class Replay:
 class Library:
     """The games of one server."""
 
-    def __init__(self, store: Path, runs: RunFolder) -> None:
-        self.path, self.runs = store, runs
-        self._stores: OrderedDict[Path, Store] = OrderedDict()
+    def __init__(self, store: str | Path, runs: RunFolder) -> None:
+        self.place, self.runs = str(store), runs
+        self._stores: OrderedDict[str, Store] = OrderedDict()
         self._lock = threading.Lock()
 
     def sources(self) -> dict[str, str]:
         """Where there are games: keys and titles."""
-        found = {STORE: f"Store {self.path.name}"} if self.path.is_file() else {}
+        found = {STORE: f"Store {self.title()}"} if self.has_store() else {}
         for name in self.runs.names():
             folder = self.runs.path(name)
             if (folder / "ramify.db").is_file():
@@ -75,22 +76,38 @@ class Library:
                 found[f"selfplay:{name}"] = f"Self-play of {name}"
         return found
 
+    def has_store(self) -> bool:
+        """Whether there is a store, apart from those of runs."""
+        return is_url(self.place) or Path(self.place).is_file()
+
+    def title(self) -> str:
+        """What the store is called: its file, or its database."""
+        if not is_url(self.place):
+            return Path(self.place).name
+        from ramify.store.location import read_location
+
+        return read_location(self.place).name.rpartition("/")[2]
+
     def store(self, source: str) -> Store:
-        """The store of a source; a ValueError if it has none."""
-        from ramify.store import Store
+        """The store of a source; a ValueError if it has none, or it cannot be opened."""
+        from ramify.store import Store, StoreError
 
         kind, _, name = source.partition(":")
-        path = self.path if source == STORE else self.runs.path(name) / "ramify.db"
-        if kind not in (STORE, "rated") or not path.is_file():
+        place = self.place if source == STORE else str(self.runs.path(name) / "ramify.db")
+        there = self.has_store() if source == STORE else Path(place).is_file()
+        if kind not in (STORE, "rated") or not there:
             raise ValueError(f"there is no store {source[:60]!r}")
         with self._lock:
-            if path not in self._stores:
-                self._stores[path] = Store(path)
-            self._stores.move_to_end(path)
+            if place not in self._stores:
+                try:
+                    self._stores[place] = Store(place)
+                except StoreError as error:
+                    raise ValueError(str(error)) from error
+            self._stores.move_to_end(place)
             while len(self._stores) > KEPT:
                 with suppress(Exception):
                     self._stores.popitem(last=False)[1].close()
-            return self._stores[path]
+            return self._stores[place]
 
     def names(self, source: str, identities: Sequence[str]) -> dict[str, str]:
         """Short names of players, by identity."""

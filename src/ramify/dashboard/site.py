@@ -45,7 +45,7 @@ class Site:
 
     def stored_runs(self) -> list[Run]:
         """The runs that the store knows."""
-        return self.library.store(STORE).runs() if self.config.store.is_file() else []
+        return self.library.store(STORE).runs() if self.library.has_store() else []
 
     def stored_lines(self, name: str) -> list[dict[str, Any]]:
         """Metrics of a run of the store, by iteration; ``name`` is store: and its number."""

@@ -1,4 +1,5 @@
-"""The store: arena games, players, training runs, metrics and checkpoints in one SQLite file (``ramify[arena]``)."""
+"""The store: arena games, players, training runs, metrics and checkpoints in one SQLite file (``ramify[arena]``) or
+in a PostgreSQL database (``ramify[postgres]``)."""
 
 from importlib.util import find_spec as _find
 

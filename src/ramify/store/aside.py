@@ -1,7 +1,8 @@
 """Finished games that could not be written to a store yet: kept in memory and in a file until they can.
 
-The file is in the directory of the store or, if that is not writable, in the directory for temporary files. Opening a
-store imports such files next to it, except those of processes that are still running, which write them themselves.
+The file is in the directory of the store (of a server: in the current one) or, if that is not writable, in the
+directory for temporary files. Opening a store imports such files next to it, except those of processes that are still
+running, which write them themselves.
 """
 
 from __future__ import annotations

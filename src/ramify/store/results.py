@@ -6,23 +6,24 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, cast
 
-from sqlalchemy import func, literal_column, select
-from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy import ColumnElement, func, literal_column, select
 from sqlalchemy.orm import Session
 
-from ramify.arena import Fixture, Limits, Opening, Played, PlayerConfig
+from ramify.arena import Claim, Fixture, Limits, Opening, Played, PlayerConfig
 from ramify.arena.played import Reason, Winner
 from ramify.store.aside import Aside, Record
-from ramify.store.database import Database
+from ramify.store.claims import Claims
+from ramify.store.database import Database, Insert
 from ramify.store.errors import StoreError
-from ramify.store.tables import GameRow, PlayerRow
+from ramify.store.tables import GameRow, PlayerRow, now
 
 RETRY_SECONDS = 10.0  # for which writing a game is tried before it is put aside; a lock is waited for longer
 PAUSE = 0.5  # seconds between two tries
 TRY_EVERY = 30.0  # seconds, while games are put aside
-MANY = 500  # keys in one question: SQLite takes no more than so many thousand
+MANY = 500  # keys in one question: databases take no more than so many thousand
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,52 @@ class StoredResults:
         self._replay, self._forfeits = replay, forfeits
         self._met: dict[str, dict[str, Any]] = {}
         self._added: set[str] = set()
-        self._aside = Aside(database.path)
+        self._outdated: dict[str, datetime] = {}  # games that are to be played again, and when they were played
+        self._claims = Claims(database, self._finished)
+        self._aside = Aside(database.location.beside)
         self._next_try = 0.0
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
-        wanted = [key for key in keys if key in self._added] if self._replay else keys
         found: dict[str, Played] = {}
         with self._database.reading() as session:
-            for start in range(0, len(wanted), MANY):
-                asked = select(GameRow).where(GameRow.key.in_(wanted[start : start + MANY]))
-                found.update((row.key, played_of(row)) for row in session.scalars(asked))
-        return {key: played for key, played in found.items() if self._forfeits or not played.forfeited}
+            for start in range(0, len(keys), MANY):
+                asked = select(GameRow).where(GameRow.key.in_(keys[start : start + MANY]))
+                for row in session.scalars(asked):
+                    if self._reusable(row):
+                        found[row.key] = played_of(row)
+                    else:
+                        self._outdated[row.key] = row.played
+        return found
+
+    def claim(self, keys: Sequence[str], number: int) -> Claim:
+        """Claim games. While the store cannot be written, all are granted: play goes on, and no game is stored
+        twice."""
+        if self._aside.records:
+            return Claim(keys[:number], {}, ())
+        try:
+            rows, taken, dead = self._claims.look(keys)
+            there = {row.key for row in rows}
+            free = [key for key in keys if key not in taken and key not in there][:number]
+            granted: list[str] = []
+            if free:
+                granted, late = self._claims.claim(free, dead)
+                rows += late
+        except StoreError:
+            return Claim(keys[:number], {}, ())
+        self._added.update(row.key for row in rows)
+        return Claim(granted, {row.key: played_of(row) for row in rows}, taken)
+
+    def release(self) -> None:
+        """Give back all claims."""
+        self._claims.release()
+
+    def _reusable(self, row: GameRow) -> bool:
+        """Whether a stored game need not be played again."""
+        return (self._forfeits or row.reason != "forfeit") and (not self._replay or row.key in self._added)
+
+    def _finished(self, row: GameRow) -> bool:
+        """Whether a game has been stored since ``find`` looked for it, also one that is to be played again."""
+        return self._reusable(row) or self._outdated.get(row.key) != row.played
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
         rows: list[dict[str, Any]] = [
@@ -73,8 +109,7 @@ class StoredResults:
             if one.identity not in self._met
         ]
         if rows:
-            with self._database.writing() as session:
-                session.execute(insert(PlayerRow).on_conflict_do_nothing(), rows)
+            self._database.write(lambda session: write_players(self._database, session, rows))
             self._met.update((row["identity"], row) for row in rows)
 
     def add(self, played: Played) -> None:
@@ -90,6 +125,7 @@ class StoredResults:
         except StoreError:
             self._next_try = time.monotonic() + TRY_EVERY
             return self._aside.add(record)
+        self._claims.done(played.key)
         return self._aside.clear()
 
     def finish(self) -> str | None:
@@ -101,10 +137,11 @@ class StoredResults:
             self._aside.clear()
         except StoreError as error:
             number, file = len(self._aside.records), self._aside.file
-            self._aside = Aside(self._database.path)  # the message says where they are
+            self._aside = Aside(self._database.location.beside)  # the message says where they are
             if file is None:
                 return f"{number} finished games are lost, because no file could be written: {error}"
-            return f"{number} finished games are in {file} and will be imported by a store next to it: {error}"
+            how = "by a store next to it" if self._database.location.path else "when the store is opened there"
+            return f"{number} finished games are in {file} and will be imported {how}: {error}"
         return None
 
     def _write(self, records: list[Record], patience: float) -> None:
@@ -112,27 +149,37 @@ class StoredResults:
         end = time.monotonic() + patience
         while True:
             try:
-                with self._database.writing(None if patience else 0.0) as session:
-                    write_records(session, records, replay=self._replay)
-                return
+                return self._database.write(
+                    lambda session: write_records(self._database, session, records, replay=self._replay),
+                    None if patience else 0.0,
+                )
             except StoreError:
                 if time.monotonic() >= end:
                     raise
             time.sleep(min(PAUSE, max(0.0, end - time.monotonic())))
 
 
-def write_records(session: Session, records: list[Record], *, replay: bool = False) -> None:
+def write_records(database: Database, session: Session, records: list[Record], *, replay: bool = False) -> None:
     """Write games, and their players if these are not known."""
-    players = [row for record in records for row in record["players"]]
-    if players:
-        session.execute(insert(PlayerRow).on_conflict_do_nothing(), players)
+    write_players(database, session, [row for record in records for row in record["players"]])
     if records:
-        session.execute(insert_game(replay=replay), [record["game"] for record in records])
+        session.execute(insert_game(database, replay=replay), [record["game"] for record in records])
 
 
-def insert_game(*, replay: bool) -> Insert:
+def write_players(database: Database, session: Session, players: list[dict[str, Any]]) -> None:
+    """Write players that are not known, the first of them as the oldest."""
+    known = {row["identity"]: row for row in reversed(players)}
+    rows = [known[identity] for identity in dict.fromkeys(row["identity"] for row in players)]
+    start = now()
+    dated = [{**row, "added": start + timedelta(microseconds=number)} for number, row in enumerate(rows)]
+    if dated:  # in the same order in every process, or two could wait for each other
+        order = database.insert(PlayerRow).on_conflict_do_nothing()
+        session.execute(order, sorted(dated, key=lambda row: str(row["identity"])))
+
+
+def insert_game(database: Database, *, replay: bool) -> Insert:
     """The statement that inserts a game. It replaces a forfeited game and, with ``replay``, any game."""
-    order = insert(GameRow)
+    order = database.insert(GameRow)
     news = {column.name: order.excluded[column.name] for column in GameRow.__table__.columns if column.name != "id"}
     gives_way = GameRow.reason == "forfeit"
     if replay:
@@ -142,8 +189,10 @@ def insert_game(*, replay: bool) -> Insert:
 
 def stored_players(database: Database) -> dict[str, StoredPlayer]:
     """All players, by identity, in the order in which they were added."""
+    # In files of earlier versions several players may have been added at the same time.
+    then: ColumnElement[Any] = literal_column("rowid") if database.location.path is not None else literal_column("ctid")
     with database.reading() as session:
-        rows = session.scalars(select(PlayerRow).order_by(PlayerRow.added, literal_column("rowid")))
+        rows = session.scalars(select(PlayerRow).order_by(PlayerRow.added, then))
         players = [StoredPlayer(row.identity, row.kind, row.label, row.content, row.versions) for row in rows]
         return {player.identity: player for player in players}
 
@@ -186,7 +235,7 @@ def values_of(played: Played) -> dict[str, Any]:
         "second_return": played.returns[1],
         "winner": played.winner,
         "reason": played.reason,
-        "detail": played.detail,
+        "detail": played.detail.replace("\0", "\ufffd"),  # PostgreSQL keeps no zero bytes in texts
         "first_seconds": played.seconds[0],
         "second_seconds": played.seconds[1],
     }
@@ -211,6 +260,6 @@ def played_of(row: GameRow) -> Played:
 def stored_kinds(database: Database) -> list[tuple[str, dict[str, Any], int]]:
     """Games, parameters, and the number of games without forfeits."""
     asked = select(GameRow.game, GameRow.params, func.count()).where(GameRow.reason != "forfeit")
-    asked = asked.group_by(GameRow.game, GameRow.params)
+    asked = asked.group_by(GameRow.game, GameRow.params).order_by(GameRow.game, GameRow.params)
     with database.reading() as session:
         return [(game, json.loads(params), number) for game, params, number in session.execute(asked)]

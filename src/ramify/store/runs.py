@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import select, update
-from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -63,22 +62,29 @@ class Runs:
     ) -> int:
         """Record the start of a run; returns its number. A name can be used once, unless ``resume`` is given."""
         plain = json.loads(json.dumps(config))  # raises a TypeError for what cannot be kept
+        row = {"name": name, "config": plain, "commit": commit, "status": "running"}
+
+        def start(session: Session) -> int:
+            order = self._database.insert(RunRow)
+            if resume:  # another process may do the same at the same time
+                again = {"status": "running", "finished": None}
+                order = order.on_conflict_do_update(index_elements=["name"], set_=again)
+            session.execute(order, [row])
+            return run_id(session, name)
+
         try:
-            with self._database.writing() as session:
-                there = session.scalar(select(RunRow).where(RunRow.name == name)) if resume else None
-                row = there or RunRow(name=name, config=plain, commit=commit)
-                row.status, row.finished = "running", None
-                session.add(row)
-                session.flush()
-                return row.id
+            return self._database.write(start)
         except IntegrityError:
             raise ValueError(f"a run named {name!r} already exists: choose another name, or resume it") from None
 
     def finish_run(self, run: int | str, status: Status = "finished") -> None:
         """Record the end of a run."""
-        with self._database.writing() as session:
+
+        def finish(session: Session) -> None:
             found = run_id(session, run)
             session.execute(update(RunRow).where(RunRow.id == found).values(status=status, finished=now()))
+
+        self._database.write(finish)
 
     def runs(self) -> list[Run]:
         """All runs, in order of their start."""
@@ -92,18 +98,17 @@ class Runs:
 
     def add_metrics(self, run: int | str, step: int, values: Mapping[str, float]) -> None:
         """Store metrics of a step. Existing values are replaced: a resumed run writes its last steps again."""
-        with self._database.writing() as session:
+        plain = {name: None if math.isnan(value) else float(value) for name, value in sorted(values.items())}
+
+        def add(session: Session) -> None:
             found = run_id(session, run)
-            rows = [
-                {"run": found, "step": step, "name": name, "value": None if math.isnan(value) else float(value)}
-                for name, value in values.items()
-            ]
+            rows = [{"run": found, "step": step, "name": name, "value": value} for name, value in plain.items()]
             if rows:
-                order = insert(MetricRow)
-                keys = ["run", "name", "step"]
-                session.execute(
-                    order.on_conflict_do_update(index_elements=keys, set_={"value": order.excluded.value}), rows
-                )
+                order = self._database.insert(MetricRow)
+                keys, news = ["run", "name", "step"], {"value": order.excluded.value}
+                session.execute(order.on_conflict_do_update(index_elements=keys, set_=news), rows)
+
+        self._database.write(add)
 
     def metrics(self, run: int | str, name: str | None = None) -> list[Metric]:
         """The metrics of a run by step, all of them or those of one name."""
@@ -117,10 +122,13 @@ class Runs:
     def add_checkpoint(self, run: int | str, iteration: int, path: str | os.PathLike[str], network_id: str) -> None:
         """Record a checkpoint. One of the same iteration is replaced."""
         values = {"iteration": iteration, "path": os.fspath(path), "network_id": network_id, "created": now()}
-        with self._database.writing() as session:
+
+        def add(session: Session) -> None:
             row = {"run": run_id(session, run), **values}
-            order = insert(CheckpointRow).on_conflict_do_update(index_elements=["run", "iteration"], set_=values)
-            session.execute(order, [row])
+            order = self._database.insert(CheckpointRow)
+            session.execute(order.on_conflict_do_update(index_elements=["run", "iteration"], set_=values), [row])
+
+        self._database.write(add)
 
     def checkpoints(self, run: int | str) -> list[Checkpoint]:
         """The checkpoints of a run, oldest first."""

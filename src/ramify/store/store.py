@@ -35,22 +35,24 @@ from ramify.store.runs import Runs
 
 
 class Store(Runs):
-    """An SQLite file with games, players, runs, metrics and checkpoints. Any number of processes may share it.
+    """Games, players, runs, metrics and checkpoints, shared by any number of processes.
 
-    A missing file is created and one of an older version is upgraded. A file of a newer version, or one that is not a
-    store, raises a ``StoreError``.
+    ``path`` is that of an SQLite file, or the URL of a PostgreSQL database (``postgresql://user@host/database``), which
+    processes of several machines can share. Missing files and tables are created, and those of an older version are
+    upgraded. A store of a newer version, and anything that is not a store, raises a ``StoreError``.
     """
 
     def __init__(self, path: str | os.PathLike[str] = DEFAULT) -> None:
         self._database = Database(path)
-        self.path = self._database.path
+        self.location = self._database.location.name  # without a password
+        self.path = self._database.location.path  # None: it is on a server
         self._results: list[StoredResults] = []
         with contextlib.suppress(StoreError, SQLAlchemyError, OSError, ValueError, TypeError, KeyError):
-            take_in(self.path, self._take)  # what cannot be taken in stays where it is: the store itself can be read
+            # What cannot be taken in stays where it is: the store itself can be read.
+            take_in(self._database.location.beside, self._take)
 
     def _take(self, records: list[Record]) -> None:
-        with self._database.writing() as session:
-            write_records(session, records)
+        self._database.write(lambda session: write_records(self._database, session, records))
 
     def results(self, *, replay: bool = False, forfeits: bool = False) -> StoredResults:
         """Storage for arena games: ``match(…, results=store.results())`` plays only the missing games.
@@ -99,12 +101,12 @@ class Store(Runs):
         return labels_of(self._database, identities)
 
     def finish(self) -> list[str]:
-        """Write games that were kept aside while the file could not be written. Returns a message for each set of games
-        that still cannot be written, with their location and the reason."""
+        """Write games that were kept aside while the store could not be written. Returns a message for each set of
+        games that still cannot be written, with their location and the reason."""
         return [said for results in self._results if (said := results.finish()) is not None]
 
     def close(self) -> None:
-        """Close the file. Raises a StoreError with the location of finished games that could not be written."""
+        """Close the store. Raises a StoreError with the location of finished games that could not be written."""
         unsaved, self._results = self.finish(), []
         self._database.close()
         if unsaved:
@@ -120,4 +122,4 @@ class Store(Runs):
             self.close()
 
     def __repr__(self) -> str:
-        return f"Store({os.fspath(self.path)!r})"
+        return f"Store({self.location!r})"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, Float, ForeignKey, Index, String, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, String, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+# Seeds have 63 bits. Every integer of SQLite holds them, and only its INTEGER can number rows.
+BIG = BigInteger().with_variant(Integer(), "sqlite")
 
 
 def now() -> datetime:
@@ -42,15 +45,15 @@ class GameRow(Base):
     __tablename__ = "games"
     __table_args__ = (UniqueConstraint("key"), Index("games_by_game", "game", "params"))
 
-    id: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[int] = mapped_column(BIG, primary_key=True)
     key: Mapped[str] = mapped_column(String(32))
     game: Mapped[str]
     params: Mapped[str]  # JSON with sorted names: equal parameters are equal texts
     first: Mapped[str] = mapped_column(ForeignKey("players.identity"))
     second: Mapped[str] = mapped_column(ForeignKey("players.identity"))
     opening: Mapped[list[Any]]
-    start: Mapped[int]
-    seed: Mapped[int]
+    start: Mapped[int] = mapped_column(BIG)
+    seed: Mapped[int] = mapped_column(BIG)
     limits: Mapped[dict[str, Any]]
     actions: Mapped[list[Any]]
     first_return: Mapped[float]
@@ -61,6 +64,17 @@ class GameRow(Base):
     first_seconds: Mapped[float]
     second_seconds: Mapped[float]
     played: Mapped[datetime] = mapped_column(default=now)
+
+
+class ClaimRow(Base):
+    """A game that a process is about to play; ``owner`` names the machine and the process."""
+
+    __tablename__ = "claims"
+    __table_args__ = (Index("claims_by_owner", "owner"),)
+
+    key: Mapped[str] = mapped_column(String(32), primary_key=True)
+    owner: Mapped[str] = mapped_column(String(64))
+    expires: Mapped[float]  # seconds since 1970
 
 
 class RunRow(Base):
@@ -84,7 +98,7 @@ class MetricRow(Base):
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     name: Mapped[str] = mapped_column(primary_key=True)
-    step: Mapped[int] = mapped_column(primary_key=True)
+    step: Mapped[int] = mapped_column(BIG, primary_key=True)
     value: Mapped[float | None]
 
 

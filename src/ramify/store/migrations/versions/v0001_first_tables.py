@@ -6,6 +6,8 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # files are as they always were
+
 
 def upgrade() -> None:
     """Make them."""
@@ -19,15 +21,15 @@ def upgrade() -> None:
     )
     op.create_table(
         "games",
-        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("id", BIG, primary_key=True),
         sa.Column("key", sa.String(32), nullable=False, unique=True),
         sa.Column("game", sa.String(), nullable=False),
         sa.Column("params", sa.String(), nullable=False),
         sa.Column("first", sa.String(16), sa.ForeignKey("players.identity"), nullable=False),
         sa.Column("second", sa.String(16), sa.ForeignKey("players.identity"), nullable=False),
         sa.Column("opening", sa.JSON(), nullable=False),
-        sa.Column("start", sa.Integer(), nullable=False),
-        sa.Column("seed", sa.Integer(), nullable=False),
+        sa.Column("start", BIG, nullable=False),
+        sa.Column("seed", BIG, nullable=False),
         sa.Column("limits", sa.JSON(), nullable=False),
         sa.Column("actions", sa.JSON(), nullable=False),
         sa.Column("first_return", sa.Float(), nullable=False),
@@ -54,7 +56,7 @@ def upgrade() -> None:
         "metrics",
         sa.Column("run", sa.Integer(), sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("name", sa.String(), primary_key=True),
-        sa.Column("step", sa.Integer(), primary_key=True),
+        sa.Column("step", BIG, primary_key=True),
         sa.Column("value", sa.Float(), nullable=True),
     )
     op.create_table(
