@@ -28,7 +28,8 @@ class Pig(rf.PythonGame):
         return (player,) if left and max(points) < self.target else ()
 
     def legal_actions(self, position, player):
-        return (0, 1) if position[1] else (1,)
+        points, total, *_ = position
+        return (1,) if not total else (0,) if points[player] + total >= self.target else (0, 1)
 
     def chance_outcomes(self, position):
         return [(face, 1 / self.faces) for face in range(1, self.faces + 1)] if position[4] else []
@@ -47,6 +48,17 @@ class Pig(rf.PythonGame):
     def observation(self, position, player):
         points, total, mover, left, _ = position
         return points[player], points[1 - player], total, mover == player, left
+
+
+class HiddenDie(Pig):
+    """Pig whose die is drawn inside apply, as the game says."""
+
+    chance = True
+    has_chance_events = False
+
+    def apply(self, position, action):
+        after, rewards = super().apply(position, action)
+        return (super().apply(after, 1 + sum(after[0]) % self.faces)[0], rewards) if after[4] else (after, rewards)
 
 
 class Race(rf.PythonGame):

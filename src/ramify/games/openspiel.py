@@ -82,7 +82,6 @@ class OpenSpielGame(PythonGame):
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
         self.returns_range = (float(self._game.min_utility()), float(self._game.max_utility()))
         self.has_chance_events = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC
-        self.chance = self.has_chance_events
         self._pays_at_end = kind.reward_model == pyspiel.GameType.RewardModel.TERMINAL
         self._observes = bool(kind.provides_observation_tensor)
         tensor = "observation" if self._observes else "information_state"

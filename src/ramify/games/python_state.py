@@ -221,11 +221,15 @@ class PythonState:
 
     def draw_chance(self) -> int:
         """Draw the chance event here from the seed of this game, in place; returns the outcome."""
-        if not self.is_chance:
-            raise IllegalAction(f"there is no chance event to draw in\n{self}")
-        outcome = self._next_outcome()
+        outcome = self.peek_chance()
         self.apply_only(outcome)
         return outcome
+
+    def peek_chance(self) -> int:
+        """The outcome that ``draw_chance`` would give."""
+        if not self.is_chance:
+            raise IllegalAction(f"there is no chance event to draw in\n{self}")
+        return drawn(self._chance_event(), self._chance_seed, self._chance_events)
 
     def reseed_chance(self, seed: int) -> None:
         """Draw the chance events still to come from another seed, in place."""
@@ -237,11 +241,8 @@ class PythonState:
         while self.is_chance:
             if self._chance_events >= last:
                 self._blame("chance_outcomes", f"was followed by {MOST_EVENTS} more chance events in a row")
-            rewards = rewards + self.apply_only(self._next_outcome())
+            rewards = rewards + self.apply_only(self.peek_chance())
         return rewards
-
-    def _next_outcome(self) -> int:
-        return drawn(self._chance_event(), self._chance_seed, self._chance_events)
 
     def after(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Self:
         """A copy with these actions applied, given as for ``apply``."""
