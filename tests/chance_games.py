@@ -64,8 +64,8 @@ class HiddenDie(Pig):
 class Race(rf.PythonGame):
     """Two dice are thrown, then the player to move goes on by their sum or sets the other back by half of it.
 
-    The first at ``goal`` wins; without one, after ``turns`` turns, the one ahead. A throw of 6 pays a quarter at
-    once, so that there are rewards of chance. A position is (places of both, player, turns left, throw or 0).
+    The first at ``goal`` wins; without one, after ``turns`` turns, the one ahead. A throw of 6 but
+    the first pays a quarter: a reward of chance. A position is (places of both, player, turns left, throw or 0).
     """
 
     num_actions = 2
@@ -93,7 +93,7 @@ class Race(rf.PythonGame):
     def apply(self, position, action):
         places, player, left, throw = position
         if not throw:
-            bonus = 0.25 * (1 - 2 * player) * (action == 6)
+            bonus = 0.25 * (1 - 2 * player) * (action == 6 and left < self.turns)
             return (places, player, left, action), (bonus, -bonus)
         moved = list(places)
         if action == 0:

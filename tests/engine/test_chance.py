@@ -17,7 +17,7 @@ class Once(rf.PythonGame):
 
     num_actions = 2
     observation_shape = (1,)
-    zero_sum, returns_range = True, (-10, 10)
+    zero_sum, returns_range = True, (-11, 11)
     event = ((5, 0.61), (0, 0.07), (9, 0.3), (2, 0.02))
     pays = MappingProxyType({5: 1.0, 0: -4.0, 9: 0.5, 2: 10.0})
 
