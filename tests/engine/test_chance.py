@@ -82,7 +82,7 @@ def test_outcomes_are_drawn_by_the_seed_of_the_search():
     assert first.stats["nodes"] == again.stats["nodes"]
 
 
-GAMES = [Pig(target=6, turns=3), Pig(target=4, turns=6, faces=4), Race(goal=7, turns=3), Race(goal=12, turns=2)]
+GAMES = [Pig(target=5, turns=2), Pig(target=3, turns=4, faces=3), Race(goal=7, turns=3), Race(goal=12, turns=2)]
 
 
 def named(game):
@@ -95,11 +95,11 @@ def test_values_converge_to_expectimax(game, graph):
     state = game.initial_state(1)
     exact = expectimax(game)(state.position)
     sign = 1 if state.acting == (0,) else -1
-    near, far = (abs(rf.search(state, UNIFORM, simulations=n, graph=graph).value[0] - exact) for n in (100, 4000))
-    assert far < 0.05
+    near, far = (abs(rf.search(state, UNIFORM, simulations=n, graph=graph).value[0] - exact) for n in (50, 1500))
+    assert far < 0.08
     assert far <= near
     values = action_values(game, state.position)
-    best = rf.search(state, rf.evaluators.Rollout(), simulations=1500, graph=graph).best_action
+    best = rf.search(state, rf.evaluators.Rollout(), simulations=500, graph=graph).best_action
     assert sign * values[best] >= sign * exact - 0.02
 
 
@@ -133,7 +133,7 @@ def test_bounds_hold_before_anything_is_proven():
 def test_a_discount_counts_the_turns_of_players(game):
     value = expectimax(game, 0.5)
     state = game.initial_state(3)
-    result = rf.search(state, UNIFORM, simulations=6000, graph=True, discount=0.5)
+    result = rf.search(state, UNIFORM, simulations=2000, graph=True, discount=0.5)
     assert result.value[0] == pytest.approx(value(state.position), abs=0.05)
 
 
@@ -141,7 +141,7 @@ def test_a_discount_counts_the_turns_of_players(game):
 @pytest.mark.parametrize("table", [0, 10_000])
 def test_alphabeta_finds_expectimax(game, table):
     value = expectimax(game)
-    for seed in range(4):
+    for seed in range(4 if table else 1):
         state = game.initial_state(seed)
         found = rf.alphabeta(state, depth=30, table=table)
         assert found.solved
@@ -183,7 +183,7 @@ def test_alphabeta_at_a_small_depth_takes_means_of_the_heuristic():
 def test_chance_where_both_act():
     """Each round is the matrix game of the mean payoffs, whose value the solver knows."""
     mean = 0.75 * np.array(Bluff.matrices[0]) + 0.25 * np.array(Bluff.matrices[1])
-    value = rf.equilibria.solve(mean).value
+    value = float(rf.equilibria.solve(mean).value[0])
     proven = rf.search(Bluff(rounds=2).initial_state(0), UNIFORM, simulations=2000, solver=True, graph=True).proven
     assert proven[0] == pytest.approx(2 * value, abs=1e-5)
     found = rf.search(Bluff(rounds=1).initial_state(0), UNIFORM, simulations=4000, selection="regret")
@@ -228,7 +228,7 @@ def test_pig_of_openspiel_has_its_value():
     assert 0 < exact < 1
     assert rf.alphabeta(state, depth=10).value[0] == pytest.approx(exact, abs=1e-6)
     assert rf.search(state, UNIFORM, simulations=5000, solver=True).proven[0] == pytest.approx(exact, abs=1e-5)
-    assert rf.search(state, UNIFORM, simulations=3000).value[0] == pytest.approx(exact, abs=0.05)
+    assert rf.search(state, UNIFORM, simulations=1500).value[0] == pytest.approx(exact, abs=0.08)
 
 
 def test_advance_follows_the_dice_of_the_game():
