@@ -45,6 +45,7 @@ class Once(rf.PythonGame):
 MEAN = 0.25 + sum(share * Once.pays[outcome] for outcome, share in Once.event)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("graph", [False, True])
 @pytest.mark.parametrize(
     "settings", [{}, {"batch": 4}, {"solver": True}, {"selection": "gumbel"}, {"normalize": "minmax"}]
@@ -103,6 +104,7 @@ def test_values_converge_to_expectimax(game, graph):
     assert sign * values[best] >= sign * exact - 0.02
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("game", GAMES, ids=named)
 @pytest.mark.parametrize("discount", [1.0, 0.8])
 def test_the_solver_proves_expectimax(game, discount):
@@ -137,6 +139,7 @@ def test_a_discount_counts_the_turns_of_players(game):
     assert result.value[0] == pytest.approx(value(state.position), abs=0.05)
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("game", GAMES, ids=named)
 @pytest.mark.parametrize("table", [0, 10_000])
 def test_alphabeta_finds_expectimax(game, table):
@@ -180,6 +183,7 @@ def test_alphabeta_at_a_small_depth_takes_means_of_the_heuristic():
         assert not found.solved
 
 
+@pytest.mark.core
 def test_chance_where_both_act():
     """Each round is the matrix game of the mean payoffs, whose value the solver knows."""
     mean = 0.75 * np.array(Bluff.matrices[0]) + 0.25 * np.array(Bluff.matrices[1])
@@ -231,6 +235,7 @@ def test_pig_of_openspiel_has_its_value():
     assert rf.search(state, UNIFORM, simulations=1500).value[0] == pytest.approx(exact, abs=0.08)
 
 
+@pytest.mark.core
 def test_advance_follows_the_dice_of_the_game():
     """The graph goes along: what is known after the drawn outcome is the child's part of it."""
     game = Race(goal=30, turns=12)
@@ -251,6 +256,7 @@ def test_advance_follows_the_dice_of_the_game():
     assert kept >= 5
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("graph", [False, True])
 @pytest.mark.parametrize("max_nodes", [1, 2, 3, 7, 20])
 def test_a_full_graph_is_searched_on(max_nodes, graph):
@@ -260,6 +266,7 @@ def test_a_full_graph_is_searched_on(max_nodes, graph):
         assert np.isfinite(result.value).all()
 
 
+@pytest.mark.core
 def test_batches_lose_no_visits():
     result = rf.search(Pig().initial_state(0), rf.evaluators.Function(zeros), simulations=500, batch=16)
     assert int(result.visits.sum()) == 499
@@ -301,6 +308,7 @@ class OneKey(Pig):
         return super().key(position[:4])
 
 
+@pytest.mark.core
 def test_equal_keys_of_an_event_and_a_position_are_refused():
     with pytest.raises(rf.InvalidInput, match="a chance event and a position in which a player acts have the same key"):
         rf.search(OneKey().initial_state(0), UNIFORM, simulations=300, graph=True)
