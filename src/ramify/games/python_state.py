@@ -86,9 +86,10 @@ class PythonState:
     @property
     def acting(self) -> tuple[int, ...]:
         """Players who choose now: (0,), (1,), (0, 1), or () when the game is over or chance decides."""
-        if self._acting is None and self.is_chance:
-            self._acting = ()
         if self._acting is None:
+            if self._game.has_chance_events and self.is_chance:
+                self._acting = ()
+                return ()
             given = self._game.acting(self._position)
             acting = tuple(given) if isinstance(given, tuple | list) else None
             if acting not in _ACTING:
@@ -203,20 +204,25 @@ class PythonState:
         A pair may be one tuple, as in ``state.apply(result.best_action)``. Chance events that follow are drawn, until
         a player acts or the game is over.
         """
-        rewards = self.apply_only(*actions)
-        return rewards + self._settle() if self._game.has_chance_events else rewards
+        if not self._game.has_chance_events:
+            return self._play(self._checked_actions(actions))
+        return self.apply_only(*actions) + self._settle()
 
     def apply_only(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Floats:
         """As ``apply``, but leave a chance event that follows undrawn. At a chance event, give it this outcome."""
-        chance = self.is_chance
-        checked = [self._checked_outcome(actions)] if chance else self._checked_actions(actions)
+        if not self.is_chance:
+            return self._play(self._checked_actions(actions))
+        rewards = self._play([self._checked_outcome(actions)])
+        self._chance_events += 1
+        return rewards
+
+    def _play(self, checked: list[int]) -> Floats:
         result = self._game.apply(self._position, *checked)
         if not isinstance(result, tuple) or len(result) != 2:
             self._blame("apply", f"must return (position, rewards), not {result!r}")
         position, rewards = result[0], self._pair(result[1])
         self._move_to(position)
         self._returns = self._returns + rewards
-        self._chance_events += chance
         return rewards
 
     def draw_chance(self) -> int:
@@ -290,8 +296,9 @@ class PythonState:
     def copy(self) -> Self:
         """An independent state of the same position."""
         other = object.__new__(type(self))
-        for name in PythonState.__slots__:
-            setattr(other, name, getattr(self, name))
+        other._game, other._position, other._returns = self._game, self._position, self._returns
+        other._acting, other._event, other._key = self._acting, self._event, self._key
+        other._chance_seed, other._chance_events = self._chance_seed, self._chance_events
         other._legal = dict(self._legal)
         return other
 
