@@ -31,7 +31,7 @@ AlphaBetaSettings to_alphabeta(const nb::dict& d) {
 AlphaBetaResult run_python(const nb::object& state, const AlphaBetaSettings& settings, Watcher& watcher) {
   const nb::object game = state.attr("game");
   if (nb::cast<bool>(nb::bool_(nb::getattr(game, "chance", nb::bool_(false)))))
-    throw InvalidInput("alpha-beta cannot search a game with chance: it would see future chance events");
+    throw InvalidInput("alpha-beta cannot search a game with chance inside apply(): it would see future chance events; define chance_outcomes()");
   const PythonDynamics dynamics(PythonRules(game, read_stakes(game, false)));
   return AlphaBeta<PythonDynamics>(dynamics, settings, watcher).run(PythonCursor(state.attr("copy")()));
 }

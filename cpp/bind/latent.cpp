@@ -26,7 +26,7 @@ class PythonGame final : public RealGame {
     actions.resize(static_cast<std::size_t>(rules_.actions(cursor_, player, actions.data())));
     return actions;
   }
-  Rewards apply(Joint joint) override { return rules_.apply(cursor_, joint); }
+  Rewards apply(Joint joint) override { return rules_.play(cursor_, joint); }
   void observe(int player, float* out) const override { rules_.observe(cursor_, player, out); }
   std::size_t observation_size() const override { return rules_.observation_size(); }
   Key key() const override { return rules_.key(cursor_); }

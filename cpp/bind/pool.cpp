@@ -56,7 +56,12 @@ constexpr const char* kBusy = "this pool of games is in use by another thread: o
 using PythonFirst = std::function<nb::object(std::uint64_t)>;
 PythonFirst python_first(const nb::object& game, const std::vector<nb::object>& openings) {
   if (openings.empty()) return [game](std::uint64_t seed) { return game.attr("initial_state")("seed"_a = seed); };
-  return [openings](std::uint64_t seed) { return openings[seed % openings.size()].attr("copy")(); };
+  const bool chance = nb::cast<bool>(nb::bool_(nb::getattr(game, "has_chance_events", nb::bool_(false))));
+  return [openings, chance](std::uint64_t seed) {
+    nb::object state = openings[seed % openings.size()].attr("copy")();
+    if (chance) state.attr("reseed_chance")(seed >> 1);  // as ramify.selfplay.starts has it
+    return state;
+  };
 }
 
 // The same for a game of the core. The openings are copied here: threads that hold no GIL read them.

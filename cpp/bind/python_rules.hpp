@@ -11,6 +11,7 @@
 #include "bind/interpreter.hpp"
 #include "games/rules.hpp"
 #include "search/dynamics.hpp"
+#include "search/node.hpp"
 
 namespace ramify {
 
@@ -45,10 +46,13 @@ class PythonRules {
  public:
   using State = PythonCursor;
   using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   using Floats = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 
   explicit PythonRules(const nb::object& game, const Stakes& returns = {})
-      : num_actions_(nb::cast<int>(game.attr("num_actions"))), returns_(returns) {
+      : num_actions_(nb::cast<int>(game.attr("num_actions"))),
+        chance_(nb::cast<bool>(nb::bool_(nb::getattr(game, "has_chance_events", nb::bool_(false))))),
+        returns_(returns) {
     for (nb::handle side : game.attr("observation_shape")) observation_size_ *= nb::cast<std::size_t>(side);
   }
 
@@ -58,7 +62,30 @@ class PythonRules {
   Acting acting(const State& s) const {
     int mask = 0;
     for (nb::handle player : s.state().attr("acting")) mask |= 1 << nb::cast<int>(player);
+    if (!mask && chance_ && nb::cast<bool>(nb::bool_(s.state().attr("is_chance")))) return kChance;
     return static_cast<Acting>(mask & 3);
+  }
+
+  bool has_chance() const { return chance_; }
+
+  void chance(const State& s, ChanceEvent& event) const {
+    constexpr const char* kForm = "chance_outcomes() must return an int32 and a float64 array of the same length";
+    const auto pair = read<nb::tuple>(s.state().attr("chance_outcomes")(), kForm);
+    if (pair.size() != 2) throw InvalidInput(kForm);
+    const auto outcomes = read<Ints>(pair[0], kForm);
+    const auto probabilities = read<Doubles>(pair[1], kForm);
+    const std::size_t count = outcomes.shape(0);
+    if (probabilities.shape(0) != count) throw InvalidInput(kForm);
+    if (count < 1 || count > static_cast<std::size_t>(kMaxActions))
+      throw InvalidInput("a chance event must have from 1 to " + std::to_string(kMaxActions) + " outcomes, not " + std::to_string(count));
+    event.outcomes.assign(outcomes.data(), outcomes.data() + count);
+    event.probabilities.assign(probabilities.data(), probabilities.data() + count);
+    for (const double probability : event.probabilities)
+      if (!(probability > 0.0)) throw InvalidInput("the probabilities of chance_outcomes() must be positive");
+  }
+
+  Action peek_chance(const State& s) const {
+    return read<Action>(s.state().attr("peek_chance")(), "peek_chance() must return an outcome");
   }
 
   int actions(const State& s, int player, Action* out) const {
@@ -82,17 +109,11 @@ class PythonRules {
     return count;
   }
 
-  Rewards apply(State& s, Joint joint) const {
-    const nb::object apply = s.state().attr("apply");
-    const nb::object given = joint[0] == kNone   ? apply(joint[1])
-                             : joint[1] == kNone ? apply(joint[0])
-                                                 : apply(joint[0], joint[1]);
-    const auto rewards = read<Floats>(given, "apply() must return float32[2]");
-    if (rewards.size() != 2) throw InvalidInput("apply() must return two rewards");
-    for (std::size_t p = 0; p < 2; ++p)
-      if (!std::isfinite(rewards.data()[p])) throw InvalidInput("apply() must return finite rewards");
-    return {rewards.data()[0], rewards.data()[1]};
-  }
+  // Leaves a chance event that follows undrawn.
+  Rewards apply(State& s, Joint joint) const { return applied(s.state().attr(chance_ ? "apply_only" : "apply"), joint); }
+
+  // As a game is played: chance events are drawn.
+  Rewards play(State& s, Joint joint) const { return applied(s.state().attr("apply"), joint); }
 
   // What the returns may still become, less what has been paid.
   Stakes stakes(const State& s) const {
@@ -127,6 +148,17 @@ class PythonRules {
   }
 
  private:
+  static Rewards applied(const nb::object& apply, Joint joint) {
+    const nb::object given = joint[0] == kNone   ? apply(joint[1])
+                             : joint[1] == kNone ? apply(joint[0])
+                                                 : apply(joint[0], joint[1]);
+    const auto rewards = read<Floats>(given, "apply() must return float32[2]");
+    if (rewards.size() != 2) throw InvalidInput("apply() must return two rewards");
+    for (std::size_t p = 0; p < 2; ++p)
+      if (!std::isfinite(rewards.data()[p])) throw InvalidInput("apply() must return finite rewards");
+    return {rewards.data()[0], rewards.data()[1]};
+  }
+
   // What Python gave, as the type it should have.
   template <class T>
   static T read(nb::object given, const char* wanted) {
@@ -149,6 +181,7 @@ class PythonRules {
   }
 
   int num_actions_;
+  bool chance_;  // whether there are chance events
   std::size_t observation_size_ = 1;
   Stakes returns_;
 };

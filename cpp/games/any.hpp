@@ -160,6 +160,8 @@ class StateOf final : public AnyState {
 
 template <Rules R>
 class GameOf final : public AnyGame {
+  static_assert(!HasChance<R>, "states of the core do not draw chance events yet: see rules.hpp");
+
  public:
   static std::shared_ptr<AnyGame> make(Value::Dict given, std::vector<ParamInfo>* infos) {
     Params params("game '" + std::string(R::name) + "'", std::move(given));

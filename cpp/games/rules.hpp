@@ -30,15 +30,37 @@ constexpr std::int64_t kMostTurns = 10'000;  // of a random game written in Pyth
 using Rewards = std::array<float, 2>;  // one per player
 using Shape = std::vector<int>;        // of an observation: usually channels, rows, columns
 
-// Who chooses now, as a bit mask over players.
-enum Acting : std::uint8_t { kOver = 0, kFirst = 1, kSecond = 2, kBoth = 3 };
+// Who chooses now, as a bit mask over players; or that chance decides.
+enum Acting : std::uint8_t { kOver = 0, kFirst = 1, kSecond = 2, kBoth = 3, kChance = 4 };
 constexpr bool acts(Acting acting, int player) { return (acting >> player) & 1; }
-constexpr Acting exchanged(Acting acting) { return static_cast<Acting>((acting & 1) << 1 | acting >> 1); }
+constexpr Acting exchanged(Acting acting) {
+  return acting == kChance ? kChance : static_cast<Acting>((acting & 1) << 1 | acting >> 1);
+}
 
 // One action per player; kNone for a player who does not act.
 struct Joint {
   std::array<Action, 2> of{kNone, kNone};
   constexpr Action operator[](int player) const { return of[static_cast<std::size_t>(player)]; }
+};
+
+// An outcome of a chance event, as what is applied to a state.
+constexpr Joint chance_joint(Action outcome) { return {{outcome, kNone}}; }
+
+// What chance may bring: outcomes, and their probabilities, which sum to 1.
+struct ChanceEvent {
+  std::vector<Action> outcomes;
+  std::vector<double> probabilities;
+
+  void clear() {
+    outcomes.clear();
+    probabilities.clear();
+  }
+  // The outcome at this point of [0, 1), by the cumulated probabilities.
+  Action at(double point) const {
+    std::size_t i = 0;
+    while (i + 1 < outcomes.size() && (point -= probabilities[i]) >= 0.0) ++i;
+    return outcomes[i];
+  }
 };
 
 // A map of the game onto itself: an action a becomes `actions[a]`, and players change places if `swaps_players`. What a
@@ -116,6 +138,18 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   Rewards play_randomly(state, Rng& rng, int most, int& turns)   plays on, at most `most` turns, by actions drawn as
 //       `actions` and rng.below would draw them, player 0 first; returns the sum of the rewards, which must be exact in any
 //       order, and adds to `turns`. For speed alone. Left out: turn by turn.
+
+//   void chance(state, ChanceEvent& event) and Action peek_chance(state)   where `acting` says kChance: what may happen, and
+//       what happens in this very game, by a seed in the state that `key` leaves out. `apply` then gets chance_joint of an
+//       outcome. Only a search that looks ahead sees such states: the state of a game that is played draws at once. An
+//       outcome means the same in the images of a state under symmetries. Left out: there is no chance. So far only games
+//       written in Python have it: StateOf would have to draw, and to keep the seed.
+
+template <class R>
+concept HasChance = requires(const R rules, const typename R::State state, ChanceEvent event) {
+  rules.chance(state, event);
+  { rules.peek_chance(state) } -> std::same_as<Action>;
+};
 
 template <class R>
 concept PlaysRandomly = requires(const R rules, typename R::State state, Rng rng, int turns) {

@@ -1,6 +1,8 @@
 // Alpha-beta: negamax with iterative deepening, principal-variation windows, a transposition table and quiescence.
 //
-// With width 0 and no quiescence the value is that of plain minimax at the same depth, whatever the table holds.
+// With width 0 and no quiescence the value is that of plain minimax at the same depth, whatever the table holds. Where
+// chance decides it is the mean of the outcomes' values (expectimax), each of which is searched with an open window: chance
+// takes no depth, and lines end before it.
 #pragma once
 
 #include <algorithm>
@@ -85,6 +87,7 @@ class AlphaBeta {
 
   void check(Acting acting) const {
     if (acting == kOver) throw InvalidInput("cannot search a finished game");
+    if (acting == kChance) throw InvalidInput("chance decides in this state: a search starts where a player acts");
     refuse_both(acting);
     if (settings_.width > 0 && !kRanks)
       throw InvalidInput("the setting width needs a game that ranks its actions; this game does not");
@@ -148,6 +151,8 @@ class AlphaBeta {
       lines_[static_cast<std::size_t>(w.ply) + 1].clear();
       return ended(reward, w.ply + 1);
     }
+    if constexpr (D::kChance)
+      if (next == kChance) return Edge{reward, true}.up(mean(child, acting, {w.depth, w.ply, -kInfinite, kInfinite, true}));
     refuse_both(next);
     const Edge edge{reward, next == acting};
     const auto look = [&](Score alpha, Score beta) {
@@ -159,6 +164,33 @@ class AlphaBeta {
       if (score <= w.alpha || score >= w.beta) return score;
     }
     return look(w.alpha, w.beta);
+  }
+
+  // What a chance event is worth to the player who moved before it: the mean of its outcomes.
+  Score mean(const Cursor& cursor, Acting acting, const Window& w) {
+    ChanceEvent event;
+    dynamics_.chance(cursor, event);
+    ++below_chance_;
+    double sum = 0.0, total = 0.0;
+    for (std::size_t i = 0; i < event.outcomes.size(); ++i) {
+      count_node();
+      sum += event.probabilities[i] * value_of(outcome(cursor, acting, event.outcomes[i], w));
+      total += event.probabilities[i];
+    }
+    --below_chance_;
+    lines_[static_cast<std::size_t>(w.ply) + 1].clear();
+    return to_score(sum / total);
+  }
+
+  // What one outcome of chance is worth to that player.
+  Score outcome(const Cursor& cursor, Acting acting, Action drawn, const Window& w) {
+    Cursor child = cursor;
+    const Score reward = reward_of(dynamics_.apply(child, chance_joint(drawn)), acting == kSecond);
+    const Acting next = dynamics_.acting(child);
+    if (next == kOver) return reward;
+    if (next == kChance) return Edge{reward, true}.up(mean(child, acting, w));
+    refuse_both(next);
+    return Edge{reward, next == acting}.up(value(child, next, {w.depth - 1, w.ply + 1, -kInfinite, kInfinite, true}));
   }
 
   // What the position is worth to the player who moves.
@@ -191,7 +223,8 @@ class AlphaBeta {
     if (!known) known = table_.find(depth_key(position, w.depth - 1));
     if (known) entry = *known;
     entry.key = key;
-    const bool enough = known && w.beta - w.alpha == 1 && entry.holds_at(w.depth) &&
+    const bool lineless = w.beta - w.alpha == 1 || below_chance_ > 0;  // nobody asks for the line from here
+    const bool enough = known && lineless && entry.holds_at(w.depth) &&
                         decides(entry.bound, seen_from(entry.score, -w.ply), w);
     if (enough && entry.depth != w.depth) {  // what holds here too, the next deepening finds under this depth
       entry.depth = static_cast<std::int16_t>(w.depth);
@@ -343,6 +376,7 @@ class AlphaBeta {
   AlphaBetaResult found_;
   Score best_ = 0;
   std::int64_t nodes_ = 0;
+  int below_chance_ = 0;      // chance events on the way to the position at hand
   std::int64_t horizon_ = 0;  // lines that the depth has cut off
 };
 

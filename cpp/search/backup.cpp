@@ -39,6 +39,21 @@ void update_value(Node& node, const Edges& edges) {
   }
 }
 
+void update_chance(const Graph& graph, Node& node, const Edges& edges) {
+  const ChanceWords chance = graph.chance(node);
+  double total = 0.0, sums[2] = {0.0, 0.0};
+  for (std::uint32_t i = 0; i < chance.count; ++i) {
+    const std::uint32_t edge = chance.edge[i];
+    if (edge == ChanceWords::kNoEdge || edges.child[edge] & kPending) continue;
+    const auto probability = static_cast<double>(chance.probability[i]);
+    total += probability;
+    for (int p = 0; p < 2; ++p) sums[p] += probability * static_cast<double>(edges.q[p][edge]);
+  }
+  if (total == 0.0) return;
+  for (int p = 0; p < 2; ++p) store(node.value[p], static_cast<float>(sums[p] / total));
+  if (load(node.status) == Status::kUnvalued) store(node.status, Status::kReady);
+}
+
 void update_weights(const Graph& graph, Node& node, const Edges& edges, bool valued) {
   Weights& weights = graph.weights(node);
   const auto own = static_cast<double>(weights.own);

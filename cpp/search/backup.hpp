@@ -17,6 +17,10 @@ inline void update_edge(const Graph& graph, const Settings& settings, const Edge
 // them from the children on the way down, and update_edge the one that changed since.
 void update_value(Node& node, const Edges& edges);
 
+// The same where chance decides: the mean of the outcomes that have a value, by their probabilities. Nothing changes while
+// none has.
+void update_chance(const Graph& graph, Node& node, const Edges& edges);
+
 // Where evaluations count by their weights: recomputes the mean weight of the node's visits, each edge's being that of its
 // child, and with `valued` the node's value, in which its evaluation and its visits count by these weights.
 void update_weights(const Graph& graph, Node& node, const Edges& edges, bool valued);

@@ -31,6 +31,7 @@ class RulesDynamics {
   static constexpr bool kNeedsPython = requires { Cursor::kNeedsPython; };
   static constexpr bool kMerges = MergesActions<R>;
   static constexpr bool kExchanges = requires { requires R::kCanonicalExchanges; };
+  static constexpr bool kChance = HasChance<R>;
 
   RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
     for (const Symmetry& symmetry : symmetries) {
@@ -47,6 +48,19 @@ class RulesDynamics {
   Acting acting(const Cursor& cursor) const { return rules_->acting(cursor); }
   Rewards apply(Cursor& cursor, Joint joint) const { return rules_->apply(cursor, joint); }
   Key key(const Cursor& cursor) const { return rules_->key(cursor); }
+  void chance(const Cursor& cursor, ChanceEvent& event) const {
+    if constexpr (kChance) rules_->chance(cursor, event);
+    else event.clear();
+  }
+  bool has_chance() const {
+    if constexpr (requires { rules_->has_chance(); }) return rules_->has_chance();
+    else return kChance;
+  }
+  Action peek_chance(const Cursor& cursor) const
+    requires(kChance)
+  {
+    return rules_->peek_chance(cursor);
+  }
 
   // Positions may share a node only if their whole futures are equal: where repetition counts, that is history_key.
   SharedKey shared_key(const Cursor& cursor, const Settings& settings) const {
@@ -114,6 +128,7 @@ class LatentDynamics {
   static constexpr bool kNeedsPython = false;
   static constexpr bool kMerges = false;
   static constexpr bool kExchanges = false;
+  static constexpr bool kChance = false;
 
   LatentDynamics(int num_actions, ActingOrder order, std::shared_ptr<Slots> slots)
       : num_actions_(num_actions), order_(order), slots_(std::move(slots)) {

@@ -26,6 +26,8 @@ class GraphBuilder {
         legal_(2 * static_cast<std::size_t>(dynamics_.num_actions()) + 2) {}
 
   GameGraph build(const Cursor& root) {
+    if (dynamics_.has_chance())
+      throw InvalidInput("a game with chance cannot be solved as a graph of positions: use a search with solver=True, or alphabeta");
     if (dynamics_.acting(root) == kOver) throw InvalidInput("the game is over: there is nothing left to solve");
     find(root);
     // Positions wait in the order of their numbers, so the front is always the next one without edges.

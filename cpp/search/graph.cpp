@@ -141,13 +141,9 @@ void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewa
   node.rewarded = rewarded;
 }
 
-std::uint32_t Graph::open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]) {
+std::uint32_t Graph::add_edge(int thread, Node& node, const float (&q)[2]) {
   const std::uint32_t edge = node.opened;
   if (edge_capacity(edge + 1) != edge_capacity(edge)) move_block(thread, node, edge_capacity(edge + 1), node.rewarded);
-  if (!node.joint() && pair != edge) {
-    std::uint32_t* const all = words(node, node.chooser());
-    std::swap(all[edge], all[pair]);
-  }
   node.opened = edge + 1;
   const Edges all = edges(node);
   all.child[edge] = kPending;
@@ -156,8 +152,41 @@ std::uint32_t Graph::open(int thread, Node& node, std::uint32_t pair, const floa
     all.q[p][edge] = q[p];
     if (node.rewarded) all.reward[p][edge] = 0.0f;
   }
-  if (all.pair) all.pair[edge] = pair;
-  else settle_next(node);
+  return edge;
+}
+
+std::uint32_t Graph::open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]) {
+  const std::uint32_t edge = add_edge(thread, node, q);
+  if (node.joint()) {
+    edges(node).pair[edge] = pair;
+    return edge;
+  }
+  if (pair != edge) {
+    std::uint32_t* const all = words(node, node.chooser());
+    std::swap(all[edge], all[pair]);
+  }
+  settle_next(node);
+  return edge;
+}
+
+void Graph::begin_chance(int thread, Node& node, const ChanceEvent& event) {
+  node.acting = kChance;
+  node.outcomes[0] = static_cast<std::uint16_t>(event.outcomes.size());
+  node.outcomes[1] = 1;
+  give_words(thread, node);
+  const ChanceWords all = chance(node);
+  for (std::uint32_t i = 0; i < all.count; ++i) {
+    all.outcome[i] = event.outcomes[i];
+    all.probability[i] = static_cast<float>(event.probabilities[i]);
+    all.edge[i] = ChanceWords::kNoEdge;
+  }
+  node.status = Status::kUnvalued;
+}
+
+std::uint32_t Graph::open_outcome(int thread, Node& node, std::uint32_t place) {
+  constexpr float kNothing[2] = {0.0f, 0.0f};
+  const std::uint32_t edge = add_edge(thread, node, kNothing);
+  chance(node).edge[place] = edge;
   return edge;
 }
 

@@ -90,6 +90,11 @@ class Graph {
   std::uint32_t* words(const Node& node, int player) const {
     return arena_.at<std::uint32_t>(node.words) + (player == 1 && acts(node.acting, 0) ? node.outcomes[0] : 0);
   }
+  ChanceWords chance(const Node& node) const {  // only where chance decides
+    const std::uint32_t n = node.outcomes[0];
+    std::uint32_t* const words = arena_.at<std::uint32_t>(node.words);
+    return {n, reinterpret_cast<Action*>(words), reinterpret_cast<float*>(words + n), words + 2 * n};
+  }
   [[gnu::always_inline]] Edges edges(const Node& node) const {  // called at every turn: a call costs more than the work
     return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
   }
@@ -144,6 +149,9 @@ class Graph {
   // Makes an untried edge a tried one with no visits and no child; returns its index. `pair` are its outcomes where both
   // choose, and the place of its word where one does.
   std::uint32_t open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]);
+  // Makes a fresh node a chance event, and one of its outcomes a tried edge, whose index it returns.
+  void begin_chance(int thread, Node& node, const ChanceEvent& event);
+  std::uint32_t open_outcome(int thread, Node& node, std::uint32_t place);
   void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
 
   // Lets the players of a node change places, as it is stored: it stands for the same position seen the other way round.
@@ -167,6 +175,7 @@ class Graph {
   bool reserve(int thread);
   void set_count(std::uint32_t count);
   Allocator& allocator(int thread) { return allocators_[static_cast<std::size_t>(thread)]; }
+  std::uint32_t add_edge(int thread, Node& node, const float (&q)[2]);
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
 

@@ -7,7 +7,8 @@
 //
 // An edge that was never tried costs its word, 4 bytes. Where one player chooses (the other has one outcome), the tried
 // edges are the first `opened` words of the chooser, and words[opened] is always the best of the rest: the next edge to
-// try. Where both choose, words stay in outcome order and each tried edge names its pair of outcomes.
+// try. Where both choose, words stay in outcome order and each tried edge names its pair of outcomes. Where chance decides,
+// the words are three numbers per outcome, in the order of the game: see ChanceWords.
 #pragma once
 
 #include <bit>
@@ -27,6 +28,7 @@ using NodeId = Offset;
 enum class Status : std::uint8_t {
   kNew,       // known, not evaluated yet
   kInFlight,  // somebody is evaluating it
+  kUnvalued,  // a chance event, of whose outcomes none has a value yet; otherwise as kReady
   kReady,     // evaluated: value, priors and edges may be used
   kTerminal,  // the game is over: worth 0 for everybody
 };
@@ -61,6 +63,7 @@ struct Node {
 static_assert(sizeof(Node) == 48);
 // Words of both players: a passive one has none.
 constexpr std::uint32_t word_count(const Node& node) {
+  if (node.acting == kChance) return 3u * node.outcomes[0];
   return (acts(node.acting, 0) ? node.outcomes[0] : 0u) + (acts(node.acting, 1) ? node.outcomes[1] : 0u);
 }
 constexpr std::uint32_t kNodeWords = sizeof(Node) / 4;
@@ -117,6 +120,16 @@ constexpr std::uint32_t with_prior(std::uint32_t word, float prior) {
   return encode_prior(prior) << 16 | (word & 0xffffu);
 }
 constexpr Action word_action(std::uint32_t word) { return static_cast<Action>(0xffffu - (word & 0xffffu)); }
+
+// A chance event, which has no evaluation: per outcome its number, its probability, and the edge that was tried for it.
+struct ChanceWords {
+  std::uint32_t count;
+  Action* outcome;
+  float* probability;
+  std::uint32_t* edge;  // kNoEdge: not tried yet
+
+  static constexpr std::uint32_t kNoEdge = ~0u;
+};
 
 // --- edges -----------------------------------------------------------------------------------------------------------
 
@@ -183,8 +196,14 @@ inline Status load(const Status& x) {
 }
 inline void store(Status& x, Status status) { __atomic_store(&x, &status, __ATOMIC_RELEASE); }
 
+// A discount counts the turns of players: a chance event belongs to the turn before it.
+inline double discount_into(const Node& child, double discount) {
+  return discount == 1.0 || child.acting != kChance ? discount : 1.0;
+}
+
 // Takes the child's value over into its edge.
 inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
+  discount = discount_into(child, discount);
   for (int p = 0; p < 2; ++p) {
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;
     edges.q[p][edge] = static_cast<float>(reward + discount * static_cast<double>(load(child.value[player_below(edges, edge, p)])));

@@ -203,6 +203,23 @@ void report_averages(const Graph& graph, const Node& node, const Ranks (&rank)[2
 
 }  // namespace
 
+// A chance event: its outcomes in place of actions, and their probabilities in place of priors.
+static void report_chance(const Graph& graph, const Node& node, Report& report) {
+  const ChanceWords chance = graph.chance(node);
+  const Edges edges = graph.edges(node);
+  report.actions[1] = {kNone};
+  report.priors[1] = {1.0f};
+  for (std::uint32_t i = 0; i < chance.count; ++i) {
+    const std::uint32_t e = chance.edge[i];
+    const bool known = e != ChanceWords::kNoEdge && !(edges.child[e] & kPending);
+    report.actions[0].push_back(chance.outcome[i]);
+    report.priors[0].push_back(chance.probability[i]);
+    report.edge_visits.push_back(e == ChanceWords::kNoEdge ? 0 : edges.visits[e]);
+    for (int p = 0; p < 2; ++p) report.payoffs[p].push_back(known ? edges.q[p][e] : std::nanf(""));
+  }
+  for (int p = 0; p < 2; ++p) report.q[p] = p ? std::vector<float>{node.value[1]} : report.payoffs[0];
+}
+
 Report make_report(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges,
                    const std::int32_t* to_actual) {
   Report report;
@@ -214,6 +231,10 @@ Report make_report(const Graph& graph, const Settings& s, const Node& node, cons
     report.evaluation[p] = node.evaluation[p];
   }
   if (!report.ready) return report;
+  if (node.acting == kChance) {
+    report_chance(graph, node, report);
+    return report;
+  }
   Ranks rank[2];
   report_outcomes(graph, s, node, ranges, to_actual, report, rank);
   report_edges(graph, node, rank, report);

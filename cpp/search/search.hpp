@@ -54,6 +54,7 @@ class Search final : public AnySearch {
     if (D::kLatent && settings.error_scale > 0.0)
       throw InvalidInput("error_scale needs the errors of values, which a latent model does not predict");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
+    if constexpr (D::kChance) refuse_chance();
     plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0 && !weighted();
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     if constexpr (D::kLatent) slots_.open(dynamics_.slots(), threaded());
@@ -81,6 +82,7 @@ class Search final : public AnySearch {
   void begin(std::uint64_t seed, std::int64_t simulations, bool full) override {
     cancel_paused();
     noise_ = Rng(seed, 0x6e6f697365);
+    chance_seed_ = combine(mix(seed), 0x64696365);
     for (auto& worker : workers_) {
       worker->stats = SearchStats{};
       worker->rng = Rng(seed, combine(0x6d6978, static_cast<std::uint64_t>(worker->index)));
@@ -235,6 +237,7 @@ class Search final : public AnySearch {
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
     Rng rng{0};
+    ChanceEvent event;
     std::optional<Paused> paused;
     std::vector<NodeId> solved;  // nodes proven whose parents have not heard of it; see spread_proofs
     SearchStats stats;
@@ -253,6 +256,17 @@ class Search final : public AnySearch {
   bool threaded() const { return settings_.threads > 1; }
   bool weighted() const { return settings_.error_scale > 0.0; }
 
+  // What a search cannot do where there is chance.
+  void refuse_chance() const {
+    if (dynamics_.acting(root_cursor_) == kChance)
+      throw InvalidInput("chance decides in this state: a search starts where a player acts; draw_chance() leads there");
+    if (dynamics_.has_chance() && weighted())
+      throw InvalidInput("error_scale is not available in games with chance events");
+  }
+  static bool is_chance(const Node& node) {
+    if constexpr (!D::kChance) return false;
+    else return node.acting == kChance;
+  }
   void new_root(const Stakes& stakes) {
     graph_.clear();
     root_ = graph_.create(0, 0);
@@ -277,6 +291,8 @@ class Search final : public AnySearch {
   Arrival descend_safely(Worker& worker);
   Arrival descend(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
+  std::uint32_t choose_chance(Worker& worker, Node& node);
+  void check_kind(const Node& child, bool chance) const;
   Pick pick_edge(Worker& worker, const Node& node, const Ranges& ranges);
   Pick pick_by_rule(Worker& worker, const Node& node, const Ranges& ranges);
   void begin_races(const Node& root);
@@ -289,6 +305,7 @@ class Search final : public AnySearch {
   Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const {
     return joint_of(node, graph_.edges(node), edge, symmetry);
   }
+  double chance_point(NodeId id, const Node& node) const;
   void set_ranges(const Cursor& cursor, Ranges& ranges) const;
   static bool on_path(const std::vector<Step>& path, NodeId node) {
     return std::any_of(path.begin(), path.end(), [node](const Step& step) { return step.node == node; });
@@ -347,6 +364,7 @@ class Search final : public AnySearch {
   void cancel_paused();
   int playable(Worker& worker, const NativeRun& run, const Cursor& cursor, int player) const;
   bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
+  void draw_chance(Worker& worker, Cursor& cursor, RandomGame& game);
   bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
   void collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations);
   void collect_safely(Worker& worker, int batch, int most, std::int64_t simulations);
@@ -362,6 +380,8 @@ class Search final : public AnySearch {
   std::uint32_t find_edge(const Node& node, Joint joint, int symmetry) const;
   std::uint32_t most_visited(const Node& node) const;
   void turn_words(Node& node, int symmetry);
+  NodeId child_after(NodeId id, Joint joint) const;
+  Rewards draw_at_root(Cursor& cursor, NodeId& child) const;
   std::pair<Rewards, bool> move_root(Joint joint, bool keep);
 
   D dynamics_;
@@ -380,6 +400,7 @@ class Search final : public AnySearch {
   bool plain_ = true;  // PUCT and nothing else: the rest need not be looked at, turn by turn
   Race races_[2];
   Rng noise_{0};
+  std::uint64_t chance_seed_ = 0;
   Bounds bounds_;
   std::mutex bounds_mutex_;
   SlotLease slots_;  // of latent states

@@ -51,11 +51,30 @@ Pick force(const Graph& graph, const Settings& settings, const Node& node, Pick 
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
 
-// Whether a full graph can be searched on along this edge: it has a child, and if there is no memory, one that does not
-// need any more.
+// Whether a full graph can be searched on along this edge: it has a child, no chance event that has none itself, and if there
+// is no memory, one that does not need any more.
 inline bool leads_on(const Graph& graph, const Edges& edges, std::uint32_t edge) {
   const NodeId child = child_of(edges, edge);
-  return child && (!graph.out_of_memory() || load(graph.node(child).status) != Status::kNew);
+  if (!child) return false;
+  const Status status = load(graph.node(child).status);
+  return status != Status::kUnvalued && (!graph.out_of_memory() || status != Status::kNew);
+}
+
+// Where chance decides: the place of the outcome at this point of [0, 1), among those that `allowed` accepts; kUntried if it
+// accepts none.
+template <class Allowed>
+std::uint32_t choose_outcome(const ChanceWords& chance, double point, Allowed allowed) {
+  double total = 0.0;
+  for (std::uint32_t i = 0; i < chance.count; ++i)
+    if (allowed(i)) total += static_cast<double>(chance.probability[i]);
+  std::uint32_t chosen = kUntried;
+  double left = point * total;
+  for (std::uint32_t i = 0; i < chance.count && left >= 0.0; ++i) {
+    if (!allowed(i)) continue;
+    chosen = i;
+    left -= static_cast<double>(chance.probability[i]);
+  }
+  return chosen;
 }
 
 // The best of the edges that lead on, for a graph that has no room for another; kUntried if there is none. Where both choose, the best is the greatest sum of the players' scores.

@@ -91,9 +91,42 @@ Bounds play_matrix(const Graph& graph, const Settings& s, const Node& node, cons
   return bounds;
 }
 
+// Where chance decides: the means of the outcomes' bounds. What was not tried may bring anything that is at stake.
+Bounds mean_of_outcomes(const Graph& graph, const Settings& s, const Node& node, const Proof& proof) {
+  const ChanceWords chance = graph.chance(node);
+  const Edges edges = graph.edges(node);
+  Bounds sums{};
+  double total = 0.0;
+  for (std::uint32_t i = 0; i < chance.count; ++i) {
+    const auto probability = static_cast<double>(chance.probability[i]);
+    const std::uint32_t e = chance.edge[i];
+    EdgeProof edge;
+    if (e != ChanceWords::kNoEdge) edge = edge_proof(graph, s, node, edges, e);
+    else
+      for (int p = 0; p < 2; ++p) edge.low[p] = proof.least[p], edge.high[p] = proof.most[p];
+    total += probability;
+    for (int p = 0; p < 2; ++p) {
+      sums[static_cast<std::size_t>(p)][0] += probability * static_cast<double>(edge.low[p]);
+      sums[static_cast<std::size_t>(p)][1] += probability * static_cast<double>(edge.high[p]);
+    }
+  }
+  for (int p = 0; p < 2; ++p) {
+    auto& [low, high] = sums[static_cast<std::size_t>(p)];
+    low = std::max(low / total, static_cast<double>(proof.low[p]));
+    high = std::min(high / total, static_cast<double>(proof.high[p]));
+    if (low > high) low = high = 0.5 * (low + high);  // rounding of bounds that have met
+  }
+  return sums;
+}
+
 // How long a proven game lasts: the winner hurries, the loser does not.
 std::uint32_t count_plies(const Graph& graph, const Settings& s, const Node& node, const Proof& proof) {
   const Edges edges = graph.edges(node);
+  if (node.acting == kChance) {  // no ply of its own
+    std::uint32_t most = 1;
+    for (std::uint32_t e = 0; e < node.opened; ++e) most = std::max(most, edge_proof(graph, s, node, edges, e).plies);
+    return most - 1;
+  }
   const int player = node.chooser();
   const float middle = 0.5f * (proof.least[player] + proof.most[player]);
   const bool hurries = !node.joint() && proof.low[player] > (std::isfinite(middle) ? middle : 0.0f);
@@ -204,11 +237,12 @@ EdgeProof edge_proof(const Graph& graph, const Settings& s, const Node& node, co
     return bounds;
   }
   const Proof& child = graph.proof(graph.node(id));
+  const double discount = discount_into(graph.node(id), s.discount);
   for (int p = 0; p < 2; ++p) {
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;
     const int below = player_below(edges, edge, p);
-    bounds.low[p] = static_cast<float>(reward + s.discount * static_cast<double>(load(child.low[below])));
-    bounds.high[p] = static_cast<float>(reward + s.discount * static_cast<double>(load(child.high[below])));
+    bounds.low[p] = static_cast<float>(reward + discount * static_cast<double>(load(child.low[below])));
+    bounds.high[p] = static_cast<float>(reward + discount * static_cast<double>(load(child.high[below])));
   }
   bounds.proven = is_proven(child) && load(graph.node(id).status) >= Status::kReady;
   bounds.plies = 1 + __atomic_load_n(&child.plies, __ATOMIC_RELAXED);
@@ -218,8 +252,9 @@ EdgeProof edge_proof(const Graph& graph, const Settings& s, const Node& node, co
 bool update_proof(const Graph& graph, const Settings& s, const Node& node, bool zero_sum) {
   Proof& proof = graph.proof(node);
   if (!node.opened || is_proven(proof)) return false;
-  const Bounds bounds = node.joint() ? play_matrix(graph, s, node, proof, zero_sum)
-                                     : choose_best(graph, s, node, proof, zero_sum);
+  const Bounds bounds = node.acting == kChance ? mean_of_outcomes(graph, s, node, proof)
+                        : node.joint()         ? play_matrix(graph, s, node, proof, zero_sum)
+                                               : choose_best(graph, s, node, proof, zero_sum);
   bool changed = false;
   for (int p = 0; p < 2; ++p) {
     auto [low, high] = bounds[static_cast<std::size_t>(p)];

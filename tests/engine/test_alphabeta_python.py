@@ -13,6 +13,7 @@ import pytest
 
 import ramify as rf
 from ramify.engine import AlphaBetaConfig
+from tests.chance_games import HiddenDie
 from tests.engine.minimax import assert_finds_minimax, walk
 from tests.engine.tiny_games import Carousel, Fragile, Paths, Turntable
 from tests.games.table import load_example
@@ -159,7 +160,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="zero-sum game; here the rewards"):
         rf.alphabeta(Uneven().initial_state(), depth=1)
     with pytest.raises(ValueError, match="game with chance"):
-        rf.alphabeta(rf.make("openspiel:pig").initial_state(0), depth=1)
+        rf.alphabeta(HiddenDie().initial_state(0), depth=1)
     with pytest.raises(ValueError, match="from -100000 to 100000"):
         rf.alphabeta(Loud().initial_state(), depth=1)
     with pytest.raises(rf.IllegalAction, match="the game is over"):

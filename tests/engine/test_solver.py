@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
+from tests.chance_games import HiddenDie
 from tests.engine.helpers import tictactoe
 from tests.engine.random_games import RandomGame
 from tests.engine.tiny_games import Loans
@@ -416,7 +417,7 @@ def test_without_stakes_who_gains_hurries_and_who_loses_does_not() -> None:
 
 def test_what_cannot_be_proven() -> None:
     with pytest.raises(rf.InvalidInput, match="chance"):
-        prove(rf.make("openspiel:pig").initial_state(seed=0), 10)
+        prove(HiddenDie().initial_state(seed=0), 10)
 
 
 # ---------- with a discount ----------

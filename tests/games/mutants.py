@@ -259,3 +259,17 @@ class NoPicture(Mutant):
 class NegativeKey(Mutant):
     def key(self, cells):
         return -len(cells)
+
+
+@breaks("chance")
+class UnfairCoin(Mutant):
+    """A coin is thrown after the first action, with probabilities that sum to more than 1."""
+
+    def chance_outcomes(self, cells):
+        return [(0, 0.5), (1, 0.6)] if cells.endswith("?") else []
+
+    def apply(self, cells, cell):
+        if cells.endswith("?"):
+            return cells[:9], (0, 0)
+        after, rewards = super().apply(cells, cell)
+        return (after + "?" if after.count(".") == 8 else after), rewards

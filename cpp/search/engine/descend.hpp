@@ -25,6 +25,10 @@ void Search<D>::set_ranges(const Cursor& cursor, Ranges& ranges) const {
 
 template <class D>
 RAMIFY_HOT Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::uint32_t edge, int symmetry) const {
+  if (is_chance(node)) {
+    const ChanceWords chance = graph_.chance(node);
+    return chance_joint(chance.outcome[std::find(chance.edge, chance.edge + chance.count, edge) - chance.edge]);
+  }
   Joint joint;
   const std::int32_t* to_actual = dynamics_.to_actual(symmetry);
   const std::size_t other = dynamics_.swaps(symmetry);
@@ -37,10 +41,42 @@ RAMIFY_HOT Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::
   return joint;
 }
 
+// The point of [0, 1) at which the next outcome of a chance event is drawn. From a random start, every visit goes on by the
+// golden ratio: points that are spread more evenly than independent ones, at every number of visits.
+template <class D>
+double Search<D>::chance_point(NodeId id, const Node& node) const {
+  const double start = Rng(chance_seed_, id).uniform();
+  const double point = start + 0.6180339887498949 * static_cast<double>(node.visits);
+  return point - std::floor(point);
+}
+
+// Draws the edge of a chance event, by the probabilities of its outcomes. Which ones are visited how often changes nothing in
+// the event's value: what is proven need not be visited again, and a full graph offers what it has.
+template <class D>
+std::uint32_t Search<D>::choose_chance(Worker& worker, Node& node) {
+  if (settings_.graph) refresh_edges(graph_, settings_, node);
+  const ChanceWords chance = graph_.chance(node);
+  const double point = chance_point(worker.node, node);
+  const Edges edges = node.opened ? graph_.edges(node) : Edges{};
+  const auto opened = [&](std::uint32_t i) { return chance.edge[i] != ChanceWords::kNoEdge; };
+  std::uint32_t place = kUntried;
+  if (settings_.solver)
+    place = choose_outcome(chance, point, [&](std::uint32_t i) {
+      return !opened(i) || !edge_proof(graph_, settings_, node, edges, chance.edge[i]).proven;
+    });
+  if (place == kUntried) place = choose_outcome(chance, point, [](std::uint32_t) { return true; });
+  const auto known = [&](std::uint32_t i) { return opened(i) && leads_on(graph_, edges, chance.edge[i]); };
+  if (graph_.full() && !known(place)) place = choose_outcome(chance, point, known);
+  if (place == kUntried) return kUntried;
+  return opened(place) ? chance.edge[place] : graph_.open_outcome(worker.index, node, place);
+}
+
 // Selects an edge and opens it if it is new. A full graph is searched on along the edges that it has; kUntried if this
 // node has none.
 template <class D>
 RAMIFY_HOT std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
+  if constexpr (D::kChance)
+    if (is_chance(node)) return choose_chance(worker, node);
   Ranges ranges;
   set_ranges(worker.cursor, ranges);
   const Pick pick = pick_edge(worker, node, ranges);
@@ -103,7 +139,10 @@ RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& n
 // Finds or makes the child of an edge taken for the first time; 0 if there is no room.
 template <class D>
 NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards rewards) {
-  const bool over = !D::kLatent && dynamics_.acting(worker.cursor) == kOver;
+  const Acting acting = D::kLatent ? kFirst : dynamics_.acting(worker.cursor);
+  const bool over = acting == kOver, chance = D::kChance && acting == kChance;
+  if constexpr (D::kChance)
+    if (chance) dynamics_.chance(worker.cursor, worker.event);
   SharedKey shared{0, 0};
   if constexpr (!D::kLatent)
     if (!over && settings_.graph) shared = dynamics_.shared_key(worker.cursor, settings_);
@@ -123,8 +162,10 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards r
   const std::uint32_t mark = !over && swapped != dynamics_.swaps(shared.symmetry) ? kExchanged : 0;
   const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found, [&](Node& fresh) {
     if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount, false);
+    if (chance) graph_.begin_chance(worker.index, fresh, worker.event);
   });
   if (!child) return 0;
+  if (D::kChance && found) check_kind(graph_.node(child), chance);
   worker.stats.transpositions += found;
   graph_.set_reward(worker.index, node, edge, rewards);
   if (settings_.solver && settings_.graph && !over) {
@@ -134,6 +175,14 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards r
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
   graph_.edges(node).child[edge] = child | mark | (ready ? 0 : kPending);
   return child;
+}
+
+// A node that was found by the key of a position must be of the same kind.
+template <class D>
+void Search<D>::check_kind(const Node& child, bool chance) const {
+  const Status status = load(child.status);
+  if ((status == Status::kUnvalued || (status == Status::kReady && child.acting == kChance)) == chance) return;
+  throw InvalidInput("a chance event and a position in which a player acts have the same key: equal keys must have equal futures");
 }
 
 // With a discount, what one player wins is what the other loses only if that holds at every turn: proofs rely on it.
@@ -204,7 +253,10 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
     }
     if (turn.edge == kUntried) {
       ++worker.stats.full;
-      return Arrival::kDone;
+      if (!is_chance(node) || load(node.status) == Status::kReady) return Arrival::kDone;
+      cancel_path(worker.path);  // a chance event without outcomes has no value to give
+      worker.path.clear();
+      return Arrival::kNoRoom;
     }
     worker.path.push_back({worker.node, turn.edge});
     const Rewards rewards = dynamics_.apply(worker.cursor, turn.joint);
@@ -279,6 +331,16 @@ RAMIFY_HOT typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId c
   }
   if constexpr (!D::kLatent)
     if (settings_.canonical) worker.symmetry = dynamics_.shared_key(worker.cursor, settings_).symmetry;
+  if constexpr (D::kChance)
+    if (status == Status::kUnvalued) {
+      stop = settings_.graph && on_path(worker.path, child);
+      if (!stop) return Arrival::kDone;
+      const NodeLock lock(node, threaded());  // the way here leads through one of its outcomes
+      refresh_edges(graph_, settings_, node);
+      update_chance(graph_, node, graph_.edges(node));
+      ++worker.stats.cycles;
+      return Arrival::kDone;
+    }
   if (status != Status::kReady) {
     if (claim(node)) return Arrival::kLeaf;
     if (load(node.status) != Status::kReady) return Arrival::kCollision;

@@ -195,7 +195,8 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     const Edges edges = graph_.edges(node);
     take_news(edges, step->edge);
     if (plain_) [[likely]] {
-      update_value(node, edges);
+      if (is_chance(node)) update_chance(graph_, node, edges);
+      else update_value(node, edges);
       continue;
     }
     if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
@@ -232,7 +233,8 @@ void Search<D>::settle() {
       Node& node = graph_.node(step.node);
       if (!node.touched) continue;
       node.touched = false;
-      update_value(node, graph_.edges(node));
+      if (is_chance(node)) update_chance(graph_, node, graph_.edges(node));
+      else update_value(node, graph_.edges(node));
     }
     touched_[depth].clear();
   }
@@ -242,7 +244,8 @@ void Search<D>::settle() {
 template <class D>
 void Search<D>::revalue(Node& node, const Edges& edges) {
   const bool mixed = mixes(settings_) && node.joint();
-  if (mixed) update_mixed_value(graph_, node, edges);
+  if (is_chance(node)) update_chance(graph_, node, edges);
+  else if (mixed) update_mixed_value(graph_, node, edges);
   else if (!weighted()) update_value(node, edges);
   if (weighted()) update_weights(graph_, node, edges, !mixed);
   if (!settings_.solver) return;

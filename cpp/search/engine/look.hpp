@@ -68,7 +68,8 @@ std::vector<double> Search<D>::second_moments() const {
   const auto edge_square = [&](const Edges& edges, std::uint32_t e, int p) {
     const NodeId id = child_of(edges, e);
     const int below = player_below(edges, e, p);
-    const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][e]) : 0.0, g = settings_.discount;
+    const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][e]) : 0.0;
+    const double g = discount_into(graph_.node(id), settings_.discount);
     const double value = static_cast<double>(graph_.node(id).value[below]);
     const double square = known.at(id)[static_cast<std::size_t>(below)];
     return reward * reward + 2.0 * reward * g * value + g * g * (std::isnan(square) ? value * value : square);
@@ -92,9 +93,20 @@ std::vector<double> Search<D>::second_moments() const {
     }
     Squares squares;
     for (int p = 0; p < 2; ++p) {
-      double sum = static_cast<double>(node.evaluation[p]) * static_cast<double>(node.evaluation[p]), visits = 1.0;
-      for (std::uint32_t e = 0; e < node.opened; ++e)
-        if (!(edges.child[e] & kPending)) sum += edges.visits[e] * edge_square(edges, e, p), visits += edges.visits[e];
+      const auto own = static_cast<double>(node.evaluation[p]);
+      double visits = is_chance(node) ? 0.0 : 1.0, sum = visits * own * own;
+      const auto add = [&](std::uint32_t e, double weight) {
+        if (edges.child[e] & kPending) return;
+        sum += weight * edge_square(edges, e, p);
+        visits += weight;
+      };
+      if (is_chance(node)) {
+        const ChanceWords chance = graph_.chance(node);
+        for (std::uint32_t i = 0; i < chance.count; ++i)
+          if (chance.edge[i] != ChanceWords::kNoEdge) add(chance.edge[i], static_cast<double>(chance.probability[i]));
+      } else {
+        for (std::uint32_t e = 0; e < node.opened; ++e) add(e, edges.visits[e]);
+      }
       squares[static_cast<std::size_t>(p)] = sum / visits;
     }
     known[id] = squares;
@@ -162,13 +174,35 @@ std::vector<Joint> Search<D>::principal_variation() const {
   Cursor cursor = root_cursor_;
   int symmetry = 0;
   const Node* node = &graph_.node(root_);
-  while (node->status == Status::kReady && node->opened && line.size() < kLongest) {
+  while (node->status == Status::kReady && !is_chance(*node) && node->opened && line.size() < kLongest) {
     const std::uint32_t best = most_visited(*node);
     if (best == kUntried) break;
     line.push_back(joint_of(*node, best, symmetry));
     node = move(cursor, line.back(), *node, best, symmetry);
   }
   return line;
+}
+
+// The child of a node by these actions, or this outcome of chance; 0 if the search knows none.
+template <class D>
+NodeId Search<D>::child_after(NodeId id, Joint joint) const {
+  if (!id || load(graph_.node(id).status) != Status::kReady) return 0;
+  const std::uint32_t edge = find_edge(graph_.node(id), joint, 0);
+  return edge == kUntried ? 0 : child_of(graph_.edges(graph_.node(id)), edge);
+}
+
+// Draws the chance events that follow what was played, as the game itself does; `child` goes along.
+template <class D>
+Rewards Search<D>::draw_at_root(Cursor& cursor, NodeId& child) const {
+  Rewards paid{0.0f, 0.0f};
+  if constexpr (D::kChance)
+    while (dynamics_.acting(cursor) == kChance) {
+      const Joint joint = chance_joint(dynamics_.peek_chance(cursor));
+      child = child_after(child, joint);
+      const Rewards rewards = dynamics_.apply(cursor, joint);
+      for (std::size_t p = 0; p < 2; ++p) paid[p] += rewards[p];
+    }
+  return paid;
 }
 
 // Plays at the root: what was paid, and whether anything of the graph was kept. Whatever the game may raise comes before
@@ -181,9 +215,11 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
   } else {
     cancel_paused();
     const std::uint32_t edge = keep ? find_edge(graph_.node(root_), joint, 0) : kUntried;
-    const NodeId child = edge == kUntried ? 0 : child_of(graph_.edges(graph_.node(root_)), edge);
+    NodeId child = edge == kUntried ? 0 : child_of(graph_.edges(graph_.node(root_)), edge);
     Cursor next = root_cursor_;
-    const Rewards rewards = dynamics_.apply(next, joint);
+    Rewards rewards = dynamics_.apply(next, joint);
+    const Rewards drawn = draw_at_root(next, child);
+    for (std::size_t p = 0; p < 2; ++p) rewards[p] += drawn[p];
     const Stakes stakes = settings_.solver ? dynamics_.stakes(next) : Stakes{};
     const int symmetry = settings_.canonical ? dynamics_.shared_key(next, settings_).symmetry : 0;
     root_cursor_ = std::move(next);

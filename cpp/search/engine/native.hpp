@@ -32,6 +32,18 @@ void Search<D>::fill_greedy(Worker& worker, Node& node, float share)
   }
 }
 
+// Draws chance events of a random game until a player acts or it is over; what they pay belongs to the turn before.
+template <class D>
+void Search<D>::draw_chance(Worker& worker, Cursor& cursor, RandomGame& game) {
+  for (std::int64_t events = 0; dynamics_.acting(cursor) == kChance; ++events) {
+    if constexpr (D::kNeedsPython)
+      if (events >= kMostTurns) dynamics_.rules().refuse_endless(cursor, kMostTurns);
+    dynamics_.chance(cursor, worker.event);
+    const Rewards rewards = dynamics_.apply(cursor, chance_joint(worker.event.at(game.rng.uniform())));
+    for (int p = 0; p < 2; ++p) game.paid[p] += game.weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);
+  }
+}
+
 // Plays the game under way on to its end. False if the clock stops it: every call makes some progress, and one that is
 // late gives a game a few thousand plies.
 template <class D>
@@ -64,6 +76,7 @@ RAMIFY_HOT bool Search<D>::play_on(Worker& worker, const NativeRun& run, Cursor&
       }
     const Rewards rewards = dynamics_.apply(cursor, joint);
     for (int p = 0; p < 2; ++p) game.paid[p] += game.weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);
+    if constexpr (D::kChance) draw_chance(worker, cursor, game);
     game.weight *= settings_.discount;
     ++game.plies;
     if constexpr (D::kNeedsPython)  // native games end by their rules

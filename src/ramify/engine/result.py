@@ -266,6 +266,7 @@ class SearchResult:
     def node(self, path: Path) -> Report:
         """The engine's statistics of the node at the end of ``path``: per edge an action of each player, -1 if passive.
 
+        An edge of a chance event is (outcome, -1); its node has outcomes for actions, and probabilities for priors.
         ``ready`` is True if the node is expanded; only then does it have outcomes, priors, visits and payoffs.
         """
         if self._look is None:
@@ -288,6 +289,7 @@ class SearchResult:
     def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
         """The most visited line of play, at most ``length`` actions long, from the root or starting with ``actions``.
 
+        It ends before a chance event: what follows depends on the outcome.
         Give one action per acting player, as in ``outcomes``. Returns actions, or tuples where both players act.
         """
         if self._look is None:
@@ -298,7 +300,7 @@ class SearchResult:
             path.append((first.get(0, -1), first.get(1, -1)))
         while len(path) < length:
             report = self._look(path)
-            if not report["ready"] or not report["edge_visits"].any():
+            if not report["ready"] or report["acting"] == CHANCE or not report["edge_visits"].any():
                 break
             path.append(most_visited(report))
         return [played(joint) for joint in path]
@@ -311,7 +313,7 @@ class SearchResult:
         for joint, row in best_edges(report, width):
             lines.append(f"{indent}{name_of(state, joint)}  {row}")
             child = state.copy()
-            child.apply(*(action for action in joint if action >= 0))
+            follow(child, joint)
             self._grow(lines, [*path, joint], child, depth - 1, width, indent + "    ")
 
     def _player(self, player: int | None) -> int:
@@ -437,6 +439,9 @@ class SearchResult:
         return f"<div>{picture}<table>{head}{''.join(rows)}</table><small>{escape(facts)}</small></div>"
 
 
+CHANCE = 4  # what reports have as ``acting`` where chance decides, otherwise a bit mask of players
+
+
 def players(mask: int) -> tuple[int, ...]:
     """The players in the core's bit mask."""
     return tuple(player for player in (0, 1) if mask >> player & 1)
@@ -475,13 +480,22 @@ def best_edges(report: Report, width: int) -> list[tuple[tuple[int, int], str]]:
             break
         joint = (int(report["outcomes"][0][i]), int(report["outcomes"][1][j]))
         prior = " ".join(f"{report['priors'][p][k]:.3f}" for p, k in ((0, i), (1, j)) if report["acting"] >> p & 1)
-        edges.append((joint, f"visits {visits[i, j]}  value {_pair(report['payoffs'][:, i, j])}  prior {prior}"))
+        weight = f"prior {prior}" if report["acting"] != CHANCE else f"probability {report['priors'][0][i]:.3f}"
+        edges.append((joint, f"visits {visits[i, j]}  value {_pair(report['payoffs'][:, i, j])}  {weight}"))
     return edges
 
 
 def name_of(state: State, joint: tuple[int, int]) -> str:
-    """The names of an edge's actions."""
+    """The names of an edge's actions, or its outcome where chance decides."""
+    if getattr(state, "is_chance", False):
+        return f"chance {joint[0]}"
     return " / ".join(state.action_name(action, player) for player, action in enumerate(joint) if action >= 0)
+
+
+def follow(state: State, joint: tuple[int, int]) -> None:
+    """Play what an edge stands for, in place; a chance event that follows stays undrawn."""
+    apply = getattr(state, "apply_only", state.apply)
+    apply(*(action for action in joint if action >= 0))
 
 
 def _pair(values: NDArray[np.float32]) -> str:

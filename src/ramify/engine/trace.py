@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ramify import _core
 from ramify.engine.config import SearchConfig
-from ramify.engine.result import Path, Report, SearchResult, name_of
+from ramify.engine.result import Path, Report, SearchResult, follow, name_of
 from ramify.games import State
 
 log = logging.getLogger("ramify")
@@ -50,7 +50,7 @@ def _log_simulation(search: _core.Search, state: State, number: int, before: Rep
     names, walk = [], state.copy()
     for joint in path:
         names.append(name_of(walk, joint))
-        walk.apply(*(action for action in joint if action >= 0))
+        follow(walk, joint)
     log.debug("simulation %d: path %s", number, " > ".join(names) or "(root)")
     prefix: Path = []
     for depth in range(len(path) + 1):

@@ -33,6 +33,7 @@ _PROMISE_OF = {
     "legal_actions": "legal actions",
     "observation": "observation",
     "apply": "rewards",
+    "chance_outcomes": "chance",
     "key": "keys",
     "action_name": "names",
     "outcomes": "outcomes",

@@ -3,17 +3,16 @@
 Parameters are OpenSpiel's. Observations are OpenSpiel's tensors, action names its action strings. Rewards are
 what ``returns()`` gained with a turn; in games that pay at the end, with the last turn.
 
-Chance is sampled: draw number n of a game is a function of the seed of ``initial_state`` and of n alone. A
-state and its copies therefore see the same dice, and a search ahead looks at dice that have not been cast.
+OpenSpiel's chance nodes are chance events (see ``PythonGame.chance_outcomes``): a game that is played draws them from
+the seed of ``initial_state``, and a search takes the mean over their outcomes.
 
 Equal keys promise equal futures, but the text of an OpenSpiel state may leave out what decides the future:
-castling rights, repetitions, the turn limit, dice to come. So the key is that of the whole history, under
+castling rights, repetitions, the turn limit. So the key is that of the whole history, under
 which no two paths meet, except for the games in TEXT_IS_ALL.
 """
 
 from __future__ import annotations
 
-import math
 import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from ramify._core import IllegalAction, InvalidInput
 from ramify.base.hints import nearest
+from ramify.games.chance import checked_chance
 from ramify.games.python_game import PythonGame, refuse_parts, refuse_unknown
 from ramify.games.python_state import PythonState
 from ramify.games.stable import stable_key
@@ -58,12 +58,11 @@ def _pyspiel() -> Any:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Position:
-    """An OpenSpiel state, which is never changed, and the seed and count of its chance events."""
+    """An OpenSpiel state, which is never changed, and how it came about."""
 
     state: Any
-    seed: int  # of the chance events; 0 in games without chance
-    draws: int  # chance events so far
     turns: tuple[tuple[int, ...], ...]  # the actions of the players so far, without chance events
+    chance: tuple[int, ...]  # the outcomes of chance events so far
     path: int  # key of the history
     returns: tuple[float, float]  # so far
 
@@ -82,8 +81,7 @@ class OpenSpielGame(PythonGame):
         self.simultaneous = kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
         self.zero_sum = kind.utility == pyspiel.GameType.Utility.ZERO_SUM
         self.returns_range = (float(self._game.min_utility()), float(self._game.max_utility()))
-        self._has_chance = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC
-        self.chance = self._has_chance
+        self.has_chance_events = kind.chance_mode != pyspiel.GameType.ChanceMode.DETERMINISTIC
         self._pays_at_end = kind.reward_model == pyspiel.GameType.RewardModel.TERMINAL
         self._observes = bool(kind.provides_observation_tensor)
         tensor = "observation" if self._observes else "information_state"
@@ -92,11 +90,13 @@ class OpenSpielGame(PythonGame):
         self._short_name = short_name
 
     def start(self, rng: np.random.Generator) -> Position:
-        seed = int(rng.integers(2**63)) if self._has_chance else 0
-        return self._begin(seed)
+        del rng  # what is random at the start is a chance event
+        return self._reached(self._game.new_initial_state(), (), (), stable_key(0, self._identity))
 
-    def _begin(self, seed: int) -> Position:
-        return self._settled(self._game.new_initial_state(), seed, 0, (), stable_key(seed, self._identity))
+    def chance_outcomes(self, position: Position) -> list[tuple[int, float]]:
+        if not position.state.is_chance_node():
+            return []
+        return [(outcome, share) for outcome, share in position.state.chance_outcomes() if share > 0.0]
 
     def acting(self, position: Position) -> Sequence[int]:
         state = position.state
@@ -110,7 +110,11 @@ class OpenSpielGame(PythonGame):
         return list(position.state.legal_actions(player))
 
     def apply(self, position: Position, *actions: int) -> tuple[Position, tuple[float, float]]:
-        state = position.state.clone()
+        state, turns, chance = position.state.clone(), position.turns, position.chance
+        if state.is_chance_node():
+            chance = (*chance, actions[0])
+        else:
+            turns = (*turns, actions)
         if state.is_simultaneous_node():
             given = iter(actions)
             idle = _pyspiel().INVALID_ACTION
@@ -118,21 +122,14 @@ class OpenSpielGame(PythonGame):
             state.apply_actions([next(given) if player in acting else idle for player in (0, 1)])
         else:
             state.apply_action(actions[0])
-        turns, path = (*position.turns, actions), stable_key((position.path, actions))
-        after = self._settled(state, position.seed, position.draws, turns, path)
+        after = self._reached(state, turns, chance, stable_key((position.path, actions)))
         now, before = after.returns, position.returns
         return after, (now[0] - before[0], now[1] - before[1])
 
-    def _settled(self, state: Any, seed: int, draws: int, turns: tuple[tuple[int, ...], ...], path: int) -> Position:
-        """The position after its chance nodes are sampled; changes the given state."""
-        while state.is_chance_node():
-            actions, weights = zip(*state.chance_outcomes(), strict=True)
-            point = stable_key((seed, draws)) * 2.0**-64 * math.fsum(weights)
-            choice = int(np.searchsorted(np.cumsum(weights), point, side="right"))
-            state.apply_action(actions[min(choice, len(actions) - 1)])
-            draws += 1
-        first, second = state.returns() if state.is_terminal() or not self._pays_at_end else (0.0, 0.0)
-        return Position(state, seed, draws, turns, path, (first, second))
+    def _reached(self, state: Any, turns: tuple[tuple[int, ...], ...], chance: tuple[int, ...], path: int) -> Position:
+        paid = state.is_terminal() or not (self._pays_at_end or state.is_chance_node())
+        first, second = state.returns() if paid else (0.0, 0.0)
+        return Position(state, turns, chance, path, (first, second))
 
     def observation(self, position: Position, player: int) -> NDArray[np.float32]:
         state = position.state
@@ -150,31 +147,56 @@ class OpenSpielGame(PythonGame):
     def action_name(self, position: Position, player: int, action: int) -> str:
         return str(position.state.action_to_string(player, action))
 
-    def state(self, actions: Any = (), chance_seed: Any = 0, **unknown: Any) -> PythonState:  # type: ignore[override]
+    def state(  # type: ignore[override]
+        self, actions: Any = (), chance_seed: Any = 0, chance: Any = (), **unknown: Any
+    ) -> PythonState:
         """The state after these turns from the initial state, as in `state.fields`.
 
-        A turn is an action, by number or by name, or a list with one action per acting player. ``chance_seed``
-        determines the chance events; it is not the seed of `initial_state`.
+        A turn is an action, by number or by name, or a list with one action per acting player. ``chance``: the outcomes
+        of the first chance events; the others are drawn from ``chance_seed``, which is not the seed of `initial_state`.
         """
-        refuse_parts(self.name, ["actions", "chance_seed"], unknown)
-        if not isinstance(actions, list | tuple):
-            raise InvalidInput(f"{self.name}: actions must be a list of turns, not {reprlib.repr(actions)}")
-        if isinstance(chance_seed, bool) or not isinstance(chance_seed, int) or not 0 <= chance_seed < 2**63:
-            wanted = "a whole number from 0 to 2**63 - 1"
-            raise InvalidInput(f"{self.name}: chance_seed must be {wanted}, not {reprlib.repr(chance_seed)}")
-        state = PythonState(self, self._begin(chance_seed if self._has_chance else 0))
+        parts = ["actions", "chance_seed", *(["chance"] if self.has_chance_events else [])]
+        if not self.has_chance_events and chance != ():
+            unknown = {"chance": chance, **unknown}
+        refuse_parts(self.name, parts, unknown)
+        for name, given in (("actions", actions), ("chance", chance)):
+            if not isinstance(given, list | tuple):
+                wanted = "turns" if name == "actions" else "outcomes"
+                raise InvalidInput(f"{self.name}: {name} must be a list of {wanted}, not {reprlib.repr(given)}")
+        seed = checked_chance(self.name, "chance_seed", chance_seed)
+        state = PythonState(self, self.start(np.random.default_rng(0)), chance_seed=seed)
+        self._settle(state, chance)
         for number, given in enumerate(actions, 1):
             turn = given if isinstance(given, list | tuple) else [given]
             try:
-                state.apply(*turn)
+                state.apply_only(*turn)
             except IllegalAction as error:
                 raise InvalidInput(f"{self.name}: turn {number} of actions cannot be played: {error}") from error
+            self._settle(state, chance)
+        if len(state.position.chance) < len(chance):
+            raise InvalidInput(
+                f"{self.name}: chance has {len(chance)} outcomes, but there were {len(state.position.chance)} events"
+            )
         return state
+
+    def _settle(self, state: PythonState, chance: Sequence[Any]) -> None:
+        """Let chance decide until a player acts: by these outcomes as far as they reach, then by the state's seed."""
+        while state.is_chance:
+            number = state.chance_events
+            if number >= len(chance):
+                state.draw_chance()
+                continue
+            try:
+                state.apply_only(chance[number])
+            except IllegalAction as error:
+                raise InvalidInput(f"{self.name}: chance event {number + 1} cannot be so: {error}") from error
 
     def _fields(self, state: PythonState) -> dict[str, Any]:
         position: Position = state.position
         turns = [turn[0] if len(turn) == 1 else list(turn) for turn in position.turns]
-        return {"actions": turns, **({"chance_seed": position.seed} if self._has_chance else {})}
+        if not self.has_chance_events:
+            return {"actions": turns}
+        return {"actions": turns, "chance_seed": state.chance_seed, "chance": list(position.chance)}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load, (self._short_name, self.params)

@@ -34,7 +34,11 @@ class Symmetry(Protocol):
 
 @runtime_checkable
 class State(Protocol):
-    """A position. Values and rewards are given per player and never negated."""
+    """A position. Values and rewards are given per player and never negated.
+
+    States of a game with ``has_chance_events`` also have ``is_chance``, ``chance_outcomes``, ``apply_only``,
+    ``peek_chance``, ``draw_chance`` and ``reseed_chance``, as :class:`ramify.games.PythonState` describes them.
+    """
 
     @property
     def game(self) -> Game: ...

@@ -17,6 +17,7 @@ from ramify._core import InvalidInput
 from ramify.base.hints import did_you_mean
 from ramify.base.seeds import checked_seed
 from ramify.games.broken import BrokenGame
+from ramify.games.chance import checked_chance
 from ramify.games.failures import call_form
 from ramify.games.plain import like
 from ramify.games.protocol import Symmetry
@@ -60,7 +61,7 @@ class PythonGame(metaclass=_GameType):
     zero_sum: bool = False  # True where one player wins what the other loses, at every turn
     returns_range: tuple[float, float] | None = None  # least and most of a player's returns; the solver needs it
     num_players: int = 2  # 1 where only player 0 ever acts
-    chance: bool = False  # True where apply() draws lots: then nothing can be proven
+    chance: bool = False  # True where apply() draws lots by itself, which searches foresee: then nothing can be proven
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -83,13 +84,27 @@ class PythonGame(metaclass=_GameType):
 
     @abstractmethod
     def apply(self, position: Any, *actions: Any, **_: Any) -> tuple[Any, Sequence[float]]:
-        """(next position, rewards of the two players), from one legal action per acting player."""
+        """(next position, rewards of the two players), from one legal action per acting player, or a chance outcome."""
 
     @abstractmethod
     def observation(self, position: Any, player: int) -> ArrayLike:
         """The observation from the view of the player, of observation_shape; also for a player who does not act."""
 
     # What the author may write.
+
+    def chance_outcomes(self, position: Any) -> Iterable[tuple[int, float]]:
+        """(outcome, probability) pairs where chance decides, such as the faces of a die; nothing elsewhere.
+
+        ``apply(position, outcome)`` then gives what follows. No player acts in such a position, so that ``acting`` and
+        ``legal_actions`` are not called. An outcome means the same in the images of a position under symmetries.
+        """
+        del position
+        return ()
+
+    @cached_property
+    def has_chance_events(self) -> bool:
+        """Whether there are positions in which chance decides: whether the class defines ``chance_outcomes``."""
+        return type(self).chance_outcomes is not PythonGame.chance_outcomes
 
     def key(self, position: Any) -> int:
         """A 64-bit key; equal keys promise equal futures. By default different positions have different keys."""
@@ -136,16 +151,34 @@ class PythonGame(metaclass=_GameType):
         """The initial state. The seed matters if it is random; None draws a new seed."""
         if seed is not None:
             seed = checked_seed(seed, ", or None for a fresh one")
-        return PythonState(self, self.start(np.random.default_rng(seed)))
+        rng = np.random.default_rng(seed)
+        position = self.start(rng)
+        if not self.has_chance_events:
+            return PythonState(self, position)
+        state = PythonState(self, position, chance_seed=int(rng.integers(2**63)))
+        state._settle()
+        return state
 
-    def state(self, position: Any = _MISSING, returns: Sequence[float] = (0.0, 0.0), **unknown: Any) -> PythonState:
+    def state(
+        self,
+        position: Any = _MISSING,
+        returns: Sequence[float] = (0.0, 0.0),
+        chance_seed: int = 0,
+        chance_events: int = 0,
+        **unknown: Any,
+    ) -> PythonState:
         """A state from its parts (as in `state.fields`): a position, and the rewards so far.
+
+        In a game with chance events also the seed of its chance events, and how many of them there were.
 
         Lists, as JSON has them, become what the initial position has in their place: tuples, unless that has lists,
         sets, arrays or named tuples there. The position is accepted if acting, legal_actions, observation and key
         work on it; otherwise InvalidInput names the method that failed.
         """
-        refuse_parts(self.name, ["position", "returns"], unknown)
+        chance = {"chance_seed": chance_seed, "chance_events": chance_events}
+        if not self.has_chance_events:
+            unknown = {**{name: value for name, value in chance.items() if value != 0}, **unknown}
+        refuse_parts(self.name, ["position", "returns", *(chance if self.has_chance_events else ())], unknown)
         if position is _MISSING:
             raise InvalidInput(f"{self.name}: position is required")
         if isinstance(position, list | tuple | dict):
@@ -154,14 +187,17 @@ class PythonGame(metaclass=_GameType):
                 position = like(position, example)
             except (TypeError, ValueError, OverflowError) as error:
                 raise InvalidInput(f"{self.name}: {reprlib.repr(position)} is not a position: {error}") from None
-        state = PythonState(self, position, _checked_returns(self.name, returns))
+        checked = {name: checked_chance(self.name, name, value) for name, value in chance.items()}
+        state = PythonState(self, position, _checked_returns(self.name, returns), **checked)
         _try_out(state)
         return state
 
     def _fields(self, state: PythonState) -> dict[str, Any]:
         """The value of `state.fields`, which `state()` accepts."""
         first, second = state._returns.tolist()
-        return {"position": state.position, "returns": [first, second]}
+        chance = {"chance_seed": state.chance_seed, "chance_events": state.chance_events}
+        more = chance if self.has_chance_events else {}
+        return {"position": state.position, "returns": [first, second], **more}
 
     @cached_property
     def _identity(self) -> bytes:
@@ -259,9 +295,9 @@ def _checked_returns(owner: str, returns: Any) -> tuple[float, float]:
 
 def _try_out(state: PythonState) -> None:
     """Call every method on a given position once, so that an invalid one is rejected here and not later."""
-    method = "acting"
+    method = "chance_outcomes" if state.game.has_chance_events else "acting"
     try:
-        acting = state.acting
+        acting = () if state.is_chance else state.acting
         for player in (0, 1):
             if player in acting:
                 method = "legal_actions"

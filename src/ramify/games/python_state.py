@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ramify._core import SAME_RETURNS, IllegalAction, InvalidInput
 from ramify.base.hints import did_you_mean
 from ramify.games.broken import BrokenGame
+from ramify.games.chance import MOST_EVENTS, NO_EVENT, Event, checked_chance, checked_event, drawn
 from ramify.games.protocol import ActionLike
 
 if TYPE_CHECKING:
@@ -29,18 +30,41 @@ class PythonState:
     """A position of a :class:`PythonGame`, with the same checks and messages as a native state.
 
     Positions are never changed, so copies share them and a copy costs a few references.
+
+    In a game with chance events a state has a seed of its own, from which ``apply`` draws them: event number n of a
+    game is a function of the seed and n alone, so a state and its copies see the same dice. A look ahead that must not
+    foresee them uses ``apply_only`` and ``chance_outcomes``, as searches do.
     """
 
-    __slots__ = ("_acting", "_game", "_key", "_legal", "_position", "_returns")
+    __slots__ = (
+        "_acting",
+        "_chance_events",
+        "_chance_seed",
+        "_event",
+        "_game",
+        "_key",
+        "_legal",
+        "_position",
+        "_returns",
+    )
 
-    def __init__(self, game: PythonGame, position: Any, returns: tuple[float, float] = (0.0, 0.0)) -> None:
+    def __init__(
+        self,
+        game: PythonGame,
+        position: Any,
+        returns: tuple[float, float] = (0.0, 0.0),
+        chance_seed: int = 0,
+        chance_events: int = 0,
+    ) -> None:
         self._game = game
         self._returns: Floats = np.array(returns, dtype=np.float32)
+        self._chance_seed, self._chance_events = chance_seed, chance_events
         self._move_to(position)
 
     def _move_to(self, position: Any) -> None:
         self._position = position
-        self._acting: tuple[int, ...] | None = None  # this and the next two are computed on first use
+        self._acting: tuple[int, ...] | None = None  # this and the next three are computed on first use
+        self._event: Event | None = None
         self._key: int | None = None
         self._legal: dict[int, Integers] = {}
 
@@ -61,8 +85,11 @@ class PythonState:
 
     @property
     def acting(self) -> tuple[int, ...]:
-        """Players who choose now: (0,), (1,), (0, 1), or () when the game is over."""
+        """Players who choose now: (0,), (1,), (0, 1), or () when the game is over or chance decides."""
         if self._acting is None:
+            if self._game.has_chance_events and self.is_chance:
+                self._acting = ()
+                return ()
             given = self._game.acting(self._position)
             acting = tuple(given) if isinstance(given, tuple | list) else None
             if acting not in _ACTING:
@@ -74,19 +101,39 @@ class PythonState:
 
     @property
     def current_player(self) -> int | None:
-        """The player who acts; None where both act or the game is over."""
+        """The player who acts; None where both act, chance decides or the game is over."""
         return self.acting[0] if len(self.acting) == 1 else None
 
     @property
     def is_over(self) -> bool:
         """Whether the game is over."""
-        return not self.acting
+        return not self.acting and not self.is_chance
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance decides here, and not a player. ``apply`` leaves no state like that; ``apply_only`` does."""
+        return self._game.has_chance_events and self._chance_event()[0].size > 0
+
+    def chance_outcomes(self) -> tuple[Integers, NDArray[np.float64]]:
+        """(outcomes, probabilities) of the chance event here; empty where there is none."""
+        outcomes, probabilities = self._chance_event() if self._game.has_chance_events else NO_EVENT
+        return outcomes.copy(), probabilities.copy()
+
+    @property
+    def chance_seed(self) -> int:
+        """The seed from which the chance events of this game are drawn."""
+        return self._chance_seed
+
+    @property
+    def chance_events(self) -> int:
+        """The number of chance events so far."""
+        return self._chance_events
 
     @property
     def winner(self) -> int | None:
         """The player with the higher return in a finished game; None for a draw or an unfinished game."""
         lead = float(self._returns[0]) - float(self._returns[1])
-        if self.acting or abs(lead) <= SAME_RETURNS:
+        if not self.is_over or abs(lead) <= SAME_RETURNS:
             return None
         return 0 if lead > 0 else 1
 
@@ -116,7 +163,7 @@ class PythonState:
     @property
     def heuristic(self) -> float | None:
         """Heuristic estimate of player 0's remaining rewards; None if the game has no heuristic."""
-        given = self._game.heuristic(self._position) if self.acting else 0.0
+        given = 0.0 if self.is_over else self._game.heuristic(self._position)
         if given is None:
             return None
         try:
@@ -154,15 +201,53 @@ class PythonState:
     def apply(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Floats:
         """Play one action per acting player, as a number or by its name, in place; returns the rewards, float32[2].
 
-        A pair may be one tuple, as in ``state.apply(result.best_action)``.
+        A pair may be one tuple, as in ``state.apply(result.best_action)``. Chance events that follow are drawn, until
+        a player acts or the game is over.
         """
-        checked = self._checked_actions(actions)
+        if not self._game.has_chance_events:
+            return self._play(self._checked_actions(actions))
+        return self.apply_only(*actions) + self._settle()
+
+    def apply_only(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Floats:
+        """As ``apply``, but leave a chance event that follows undrawn. At a chance event, give it this outcome."""
+        if not self.is_chance:
+            return self._play(self._checked_actions(actions))
+        rewards = self._play([self._checked_outcome(actions)])
+        self._chance_events += 1
+        return rewards
+
+    def _play(self, checked: list[int]) -> Floats:
         result = self._game.apply(self._position, *checked)
         if not isinstance(result, tuple) or len(result) != 2:
             self._blame("apply", f"must return (position, rewards), not {result!r}")
         position, rewards = result[0], self._pair(result[1])
         self._move_to(position)
         self._returns = self._returns + rewards
+        return rewards
+
+    def draw_chance(self) -> int:
+        """Draw the chance event here from the seed of this game, in place; returns the outcome."""
+        outcome = self.peek_chance()
+        self.apply_only(outcome)
+        return outcome
+
+    def peek_chance(self) -> int:
+        """The outcome that ``draw_chance`` would give."""
+        if not self.is_chance:
+            raise IllegalAction(f"there is no chance event to draw in\n{self}")
+        return drawn(self._chance_event(), self._chance_seed, self._chance_events)
+
+    def reseed_chance(self, seed: int) -> None:
+        """Draw the chance events still to come from another seed, in place."""
+        self._chance_seed = checked_chance(self._game.name, "chance_seed", seed)
+
+    def _settle(self) -> Floats:
+        """Draw chance events until a player acts or the game is over; returns the rewards."""
+        rewards, last = np.zeros(2, dtype=np.float32), self._chance_events + MOST_EVENTS
+        while self.is_chance:
+            if self._chance_events >= last:
+                self._blame("chance_outcomes", f"was followed by {MOST_EVENTS} more chance events in a row")
+            rewards = rewards + self.apply_only(self.peek_chance())
         return rewards
 
     def after(self, *actions: ActionLike | tuple[ActionLike, ...]) -> Self:
@@ -211,8 +296,9 @@ class PythonState:
     def copy(self) -> Self:
         """An independent state of the same position."""
         other = object.__new__(type(self))
-        for name in PythonState.__slots__:
-            setattr(other, name, getattr(self, name))
+        other._game, other._position, other._returns = self._game, self._position, self._returns
+        other._acting, other._event, other._key = self._acting, self._event, self._key
+        other._chance_seed, other._chance_events = self._chance_seed, self._chance_events
         other._legal = dict(self._legal)
         return other
 
@@ -237,7 +323,8 @@ class PythonState:
 
     def __reduce__(self) -> tuple[Any, ...]:
         returns = float(self._returns[0]), float(self._returns[1])
-        return type(self), (self._game, self._position, returns)
+        chance = (self._chance_seed, self._chance_events) if self._game.has_chance_events else ()
+        return type(self), (self._game, self._position, returns, *chance)
 
     # The checks.
 
@@ -272,6 +359,27 @@ class PythonState:
             wrong = actions[0] if actions[0] < 0 else actions[-1]
             self._blame("legal_actions", f"returned {wrong}, but actions must be from 0 to {count - 1}")
         return np.array(actions, dtype=np.int32)
+
+    def _chance_event(self) -> Event:
+        """The chance event here; only of a game that has some."""
+        if self._event is None:
+            given = self._game.chance_outcomes(self._position)
+            try:
+                self._event = checked_event(given or ())
+            except (TypeError, ValueError) as error:
+                self._blame("chance_outcomes", str(error))
+        return self._event
+
+    def _checked_outcome(self, given: tuple[Any, ...]) -> int:
+        outcomes = self._chance_event()[0]
+        try:
+            outcome = operator.index(given[0]) if len(given) == 1 else None
+        except TypeError:
+            outcome = None
+        if outcome is None or outcome not in outcomes:
+            some = f"{', '.join(map(str, outcomes[:_SHOWN]))}{', ...' if len(outcomes) > _SHOWN else ''}"
+            raise IllegalAction(f"chance decides here: its outcome must be one of {some}, not {given!r}, in\n{self}")
+        return outcome
 
     def _checked_actions(self, given: tuple[ActionLike | tuple[ActionLike, ...], ...]) -> list[int]:
         if len(given) == 1 and isinstance(given[0], tuple):

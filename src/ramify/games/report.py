@@ -26,6 +26,7 @@ PROMISES = {
     "names": "legal actions have different names, and state.action(name) and apply(name) invert them",
     "outcomes": "outcomes group the legal actions, and actions of one outcome have one effect",
     "keys": "key has 64 bits; equal keys mean equal observations, legal actions and, up to repetition, futures",
+    "chance": "chance events have outcomes with positive probabilities that sum to 1, and each of them can follow",
     "symmetries": "symmetries are permutations, the identity first, and commute with apply",
 }
 LONGEST_HISTORY = 200  # turns that are printed

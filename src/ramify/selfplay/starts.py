@@ -28,6 +28,14 @@ class StartPosition:
         """What a record has of it: the fields of the position as JSON."""
         return position_text(self.state).encode()
 
+    def text_for(self, seed: int) -> bytes:
+        """The same for the game with this seed, from which its chance events are drawn."""
+        if not getattr(self.state.game, "has_chance_events", False):
+            return self.text
+        state: Any = self.state.copy()
+        state.reseed_chance(seed >> 1)  # as the pool does it: seeds of chance events have 63 bits
+        return position_text(state).encode()
+
 
 def opening_positions(game: Game, file: str) -> list[StartPosition]:
     """The positions after the openings in a file; raises a ValueError if one cannot be played or ends the game."""
@@ -64,7 +72,7 @@ def placed(record: bytes, openings: Sequence[StartPosition]) -> bytes:
         return record
     (seed,) = struct.unpack_from("<Q", record, 8)
     (flags,) = struct.unpack_from("<H", record, FLAGS)
-    text: bytes = openings[int(seed) % len(openings)].text
+    text = openings[int(seed) % len(openings)].text_for(int(seed))
     changed = struct.pack("<H", int(flags) | STARTED)
     return b"".join(
         [record[:FLAGS], changed, record[FLAGS + 2 : HEAD], struct.pack("<I", len(text)), text, record[HEAD:]]

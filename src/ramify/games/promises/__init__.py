@@ -4,7 +4,7 @@ A check yields a sentence for each violation. Checks are grouped in stages: a fi
 from one of an earlier stage, which is then reported. Importing a stage registers its checks.
 """
 
-from ramify.games.promises import form, handling, meaning
+from ramify.games.promises import chance, form, handling, meaning
 from ramify.games.promises.base import (
     CHECKS,
     CallFailedError,
@@ -25,6 +25,7 @@ __all__ = [
     "Stage",
     "Visit",
     "ask",
+    "chance",
     "difference",
     "facts",
     "form",

@@ -103,6 +103,39 @@ def play(state: State, turn: Turn) -> Any:
     return ask("playing", state.apply, *turn)
 
 
+def is_chance(state: State) -> bool:
+    """Whether chance decides here. States of games without chance events need not say so."""
+    return bool(getattr(state, "is_chance", False))
+
+
+def play_alike(states: Sequence[State], turn: Turn, rng: np.random.Generator) -> str | None:
+    """Apply a legal turn to states that should be equal, with the same outcomes of chance; returns a difference.
+
+    The dice of the states themselves may differ, since the number of chance events before does.
+    """
+    if not hasattr(states[0], "apply_only"):
+        return _paid(states, "playing", "apply", turn)
+    changed = _paid(states, "playing", "apply_only", turn)
+    while changed is None and any(map(is_chance, states)):
+        events = [event_of(state) for state in states]
+        changed = difference(events[0], events[1])
+        if changed is None:
+            outcome = int(rng.choice(events[0]["outcomes"], p=events[0]["probabilities"]))
+            changed = _paid(states, "chance", "apply_only", (outcome,))
+    return changed
+
+
+def _paid(states: Sequence[State], promise: str, method: str, turn: Turn) -> str | None:
+    paid = [{"rewards": ask(promise, getattr(state, method), *turn)} for state in states]
+    return difference(paid[0], paid[1])
+
+
+def event_of(state: Any) -> Facts:
+    """The chance event of a position."""
+    outcomes, probabilities = ask("chance", state.chance_outcomes)
+    return {"is_chance": is_chance(state), "outcomes": outcomes, "probabilities": probabilities}
+
+
 def facts(state: State) -> Facts:
     """All observable properties of a position, copied."""
     seen = {"key": ask("keys", getattr, state, "key"), "text": ask("text", str, state)}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ramify._core import SAME_RETURNS
-from ramify.games.promises.base import Seen, Stage, Visit, promise, short
+from ramify.games.promises.base import Seen, Stage, Visit, is_chance, promise, short
 from ramify.games.protocol import Game, Symmetry
 
 # The game itself, before any position.
@@ -63,6 +63,8 @@ def acting(visit: Visit) -> Seen:
         yield f"acting is {now!r}"
     elif now == (0, 1) and not visit.game.simultaneous:
         yield "acting is (0, 1), but game.simultaneous is False"
+    elif is_chance(visit.state):
+        yield "chance decides here: initial_state and apply must draw chance events until a player acts"
     elif visit.state.is_over != (now == ()):
         yield f"acting is {now} and is_over is {visit.state.is_over}"
     elif visit.state.current_player != (now[0] if len(now) == 1 else None):

@@ -17,6 +17,7 @@ from ramify.games.promises.base import (
     difference,
     facts,
     play,
+    play_alike,
     promise,
     short,
     some_turn,
@@ -227,7 +228,6 @@ def _futures(one: State, other: State, rng: np.random.Generator) -> str | None:
     turns: list[Turn] = []
     while not one.is_over and len(turns) < FUTURE:
         turns.append(some_turn(one, rng))
-        paid = [{"rewards": play(state, turns[-1])} for state in (one, other)]
-        if changed := difference(*paid) or difference(view(one), view(other)):
+        if changed := play_alike((one, other), turns[-1], rng) or difference(view(one), view(other)):
             return f"after {turns} {changed}"
     return None
