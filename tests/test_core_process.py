@@ -29,38 +29,47 @@ def evaluate(batch):
     begun.set()
     return np.zeros(batch.legal.shape, np.float32), np.zeros(batch.acting.shape, np.float32)
 
-def play(game, evaluator=None, **settings):
-    for _ in rf.selfplay.SelfPlay(game, evaluator, rf.SearchConfig(simulations=20), parallel_games=4, **settings):
+def player(game, evaluator=None, **settings):
+    made = rf.selfplay.SelfPlay(game, evaluator, rf.SearchConfig(simulations=20), parallel_games=4, **settings)
+    def play():
+        for _ in made:
+            begun.set()
+    return play
+
+def searcher(game, evaluator=None, **settings):
+    made = rf.Searcher(game, evaluator, rf.SearchConfig(max_nodes=10_000, **settings))
+    def search():
+        made.reset()
+        made.run(game.initial_state(), lambda progress: begun.set())
+    return search
+
+def looker(game, depth):
+    def look():
+        rf.alphabeta(game.initial_state(), depth=1)
         begun.set()
+        rf.alphabeta(game.initial_state(), depth=depth)
+    return look
 
-def search(game, evaluator=None, **settings):
-    run = lambda progress: begun.set()
-    rf.Searcher(game, evaluator, rf.SearchConfig(max_nodes=10_000, **settings)).run(game.initial_state(), run)
-
-def look(game, depth):
-    rf.alphabeta(game.initial_state(), depth=1)
-    begun.set()
-    rf.alphabeta(game.initial_state(), depth=depth)
-
-work = {
-    "search": lambda: search(native, simulations=10**9),
-    "short searches": lambda: search(native, simulations=10),
-    "threads": lambda: search(native, simulations=10**9, threads=3),
-    "evaluator": lambda: search(native, rf.evaluators.Function(evaluate), simulations=1000),
-    "alpha-beta": lambda: look(native, 20),
-    "self-play": lambda: play(native, threads=2),
-    "search in Python": lambda: search(python, rf.evaluators.Rollout(3), simulations=10**9),
-    "short searches in Python": lambda: search(python, simulations=3),
-    "alpha-beta in Python": lambda: look(python, 12),
-    "self-play in Python": lambda: play(python),
+make = {
+    "search": lambda: searcher(native, simulations=10**9),
+    "short searches": lambda: searcher(native, simulations=10),
+    "threads": lambda: searcher(native, simulations=10**9, threads=3),
+    "evaluator": lambda: searcher(native, rf.evaluators.Function(evaluate), simulations=1000),
+    "alpha-beta": lambda: looker(native, 20),
+    "self-play": lambda: player(native, threads=2),
+    "search in Python": lambda: searcher(python, rf.evaluators.Rollout(3), simulations=10**9),
+    "short searches in Python": lambda: searcher(python, simulations=3),
+    "alpha-beta in Python": lambda: looker(python, 12),
+    "self-play in Python": lambda: player(python),
 }[sys.argv[1]]
 
-def loop():
+def loop(work):
     while True:
         work()
 
-for _ in range(2):
-    threading.Thread(target=loop, daemon=True).start()
+# Settings are checked here: a thread that Python ends while it is inside pydantic would abort there.
+for work in [make(), make()]:
+    threading.Thread(target=loop, args=(work,), daemon=True).start()
 assert begun.wait(30)
 time.sleep(0.1)
 """
