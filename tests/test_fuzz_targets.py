@@ -46,6 +46,7 @@ def test_targets_with_processes_find_nothing(name: str, tmp_path: Path) -> None:
         run_case(load_targets()[name], 0, number, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_seed_and_a_table_are_printed() -> None:
     done = fuzzing("fen", "htp", "--cases", "2", "--seed", "5")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -91,9 +91,8 @@ def test_together_in_workers_and_one_by_one_are_the_same_games(
     assert alone == match(game, first, second, 12, parallel=ParallelSettings(concurrency=3, workers=2))
 
 
-@pytest.mark.parametrize(
-    "parallel", [ParallelSettings(10), pytest.param(ParallelSettings(3, 2), marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("parallel", [ParallelSettings(10), ParallelSettings(3, 2)])
 def test_networks_too(tmp_path: Path, parallel: ParallelSettings) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("torch")

@@ -162,6 +162,7 @@ def test_a_marker_and_a_config_of_which_one_is_newer(unbroken, tmp_path, caplog)
     assert (folder / "config.yaml").read_text() == as_yaml(tiny(loop__keep=4))
 
 
+@pytest.mark.slow
 def test_keep_games_bounds_what_is_on_disk(tmp_path):
     """Runs that keep few games are the same runs, also when they are broken off in between."""
     settings = {"loop__games_per_shard": 4, "window": {"size": 60}, "loop__keep": 2, "optimizer__schedule": "constant"}

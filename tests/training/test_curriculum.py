@@ -178,6 +178,7 @@ def test_a_run_plays_its_variants_in_turn_and_goes_on_after_a_stop(tmp_path):
     assert identity(stopped) == identity(whole)
 
 
+@pytest.mark.slow
 def test_an_overlapped_run_plays_its_variants_in_turn(tmp_path):
     config = pyrat(curriculum=[], variants=VARIANTS, loop__overlap=True, loop__games=8, loop__checkpoint_seconds=0.5)
     train(config, tmp_path)
