@@ -15,7 +15,6 @@ the solver, which stops as soon as the value is proven, the equilibrium of the p
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ import ramify as rf
 from ramify.engine import SearchResult
 from ramify.pyrat import OraclePosition, oracle_positions
 from tools.oracle_set import light_positions, network_evaluator, search_all
+from tools.result_rows import add_row, read_rows
 
 SIMULATIONS = (2_000, 20_000)
 SELECTIONS = {"puct": "PUCT", "regret": "regret matching", "exp3": "Exp3"}
@@ -66,18 +66,13 @@ class Results:
 
     def __init__(self, file: Path | None) -> None:
         self.file, self.known = file, dict[Key, Errors]()
-        if file is not None and file.exists():
-            for line in file.read_text(encoding="utf-8").splitlines():
-                row = json.loads(line)
-                self.known[row["seed"], row["position"], row["search"], row["simulations"]] = row["errors"]
+        for row in read_rows(file):
+            self.known[row["seed"], row["position"], row["search"], row["simulations"]] = row["errors"]
 
     def add(self, key: Key, errors: Errors) -> None:
         self.known[key] = errors
-        if self.file is not None:
-            names = ("seed", "position", "search", "simulations")
-            row = {**dict(zip(names, key, strict=True)), "errors": errors}
-            with self.file.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(row) + "\n")
+        names = ("seed", "position", "search", "simulations")
+        add_row(self.file, {**dict(zip(names, key, strict=True)), "errors": errors})
 
 
 def run(count: int, seed: int, budgets: list[int], file: Path | None, only: Sequence[str] = ()) -> Found:

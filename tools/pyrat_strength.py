@@ -11,7 +11,6 @@ results as soon as it is known, and rows that are there already are not played a
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import ramify as rf
 from ramify.arena import MatchConfig, MatchResult, Openings, ParallelSettings, match
+from tools.result_rows import add_row, read_rows
 
 OPEN = {"width": 7, "height": 7, "cheese": 10, "max_turns": 50, "wall_density": 0.0, "mud_density": 0.0}
 BOARDS: dict[str, dict[str, Any]] = {
@@ -59,7 +59,7 @@ def row(found: MatchResult) -> dict[str, Any]:
 
 
 def rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    known = read(arguments.results)
+    known = read_rows(arguments.results)
     for board in arguments.boards:
         game = rf.make("pyrat", **BOARDS[board], reward="difference")
         for simulations in arguments.simulations:
@@ -77,10 +77,6 @@ def rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             parallel = ParallelSettings(arguments.concurrency)
             found = match(game, key["player"], arguments.opponent, arguments.games, config=config, parallel=parallel)
             yield {**key, **row(found), "seconds": round(time.perf_counter() - began, 1)}
-
-
-def read(path: Path | None) -> list[dict[str, Any]]:
-    return [] if path is None or not path.exists() else [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def main() -> None:
@@ -103,9 +99,7 @@ def main() -> None:
             f"{line['seconds']} s |",
             flush=True,
         )
-        if arguments.results is not None:
-            with arguments.results.open("a") as file:
-                print(json.dumps(line), file=file)
+        add_row(arguments.results, line)
 
 
 if __name__ == "__main__":

@@ -167,7 +167,10 @@ def test_claims_are_renewed(two: Two, store: Store, monkeypatch: pytest.MonkeyPa
         time.sleep(0.02)
 
 
-def test_a_match_waits_for_the_games_of_others(two: Two, played: list[Played]) -> None:
+@pytest.mark.parametrize(
+    "parallel", [ParallelSettings(), pytest.param(ParallelSettings(2, workers=2), marks=pytest.mark.slow)]
+)
+def test_a_match_waits_for_the_games_of_others(two: Two, played: list[Played], parallel: ParallelSettings) -> None:
     first, second = two
     first.claim([played[0].key, played[3].key], 2)
     seen: list[Progress] = []
@@ -178,24 +181,6 @@ def test_a_match_waits_for_the_games_of_others(two: Two, played: list[Played]) -
             first.add(played[3])
             first.release()
 
-    again = match(rf.make("tictactoe"), WEAK, STRONG, 6, results=second, watch=watch)
-    assert list(again) == played
-    assert (seen[-1].done, seen[-1].found) == (6, 1)
-
-
-@pytest.mark.slow
-def test_workers_wait_for_the_games_of_others(two: Two, played: list[Played]) -> None:
-    first, second = two
-    first.claim([played[0].key, played[3].key], 2)
-    seen: list[Progress] = []
-
-    def watch(progress: Progress) -> None:
-        seen.append(progress)
-        if progress.done == 4:
-            first.add(played[3])
-            first.release()
-
-    parallel = ParallelSettings(2, workers=2)
     again = match(rf.make("tictactoe"), WEAK, STRONG, 6, results=second, watch=watch, parallel=parallel)
     assert list(again) == played
     assert (seen[-1].done, seen[-1].found) == (6, 1)

@@ -17,6 +17,7 @@ from ramify.selfplay import read_folder
 from ramify.training import checkpoints, load_config, network_file, presets, read_metrics, train
 from ramify.training.fitting import fitted_settings, game_size
 from ramify.training.presets import find_game, preset_name, preset_texts
+from tests.pile import PileRules
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def pile() -> Iterator[None]:
     """A game registered from Python, with an underscore in its name."""
 
     @rf.register("small_pile")
-    class Pile(rf.PythonGame):
+    class Pile(PileRules, rf.PythonGame):
         num_actions = 3
         observation_shape = (2,)
         zero_sum, returns_range = True, (-1, 1)
@@ -32,19 +33,9 @@ def pile() -> Iterator[None]:
         def start(self, rng):
             return 10, 0
 
-        def acting(self, position):
-            return (position[1],) if position[0] else ()
-
-        def legal_actions(self, position, player):
-            return range(min(position[0], 3))
-
-        def apply(self, position, action):
-            left, player = position[0] - action - 1, position[1]
-            win = 0 if left else 1 - 2 * player
-            return (left, 1 - player), (win, -win)
-
         def observation(self, position, player):
-            return position[0] / 10, position[1] == player
+            left, own = super().observation(position, player)
+            return left / 10, own
 
     yield
     del _python_games["small_pile"]

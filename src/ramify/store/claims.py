@@ -24,13 +24,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from ramify.base.files import is_running
-from ramify.store.database import Database
+from ramify.store.database import MANY, Database
 from ramify.store.errors import StoreError
 from ramify.store.tables import ClaimRow, GameRow
 
 LEASE = 60.0  # seconds after which a claim that was not renewed is void
 PATIENCE = 5.0  # seconds to wait for other writers when claims are given back
-MANY = 500  # keys in one question: databases take no more than so many thousand
 
 
 @cache

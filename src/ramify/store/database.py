@@ -27,6 +27,8 @@ HEAD = "0003"  # the newest migration: what this version reads and writes
 UPGRADE_LOCK = 0x72616D696679  # number of the lock that PostgreSQL gives to one process that upgrades the tables
 SHORTEST, LONGEST = 0.005, 0.5  # seconds between two tries of a transaction that met another
 
+MANY = 500  # keys in one question: databases take no more than so many thousand
+
 Insert = sqlite.Insert | postgresql.Insert
 T = TypeVar("T")
 

@@ -16,14 +16,13 @@ from ramify.arena import Claim, Fixture, Limits, Opening, Played, PlayerConfig
 from ramify.arena.played import Reason, Winner
 from ramify.store.aside import Aside, Record
 from ramify.store.claims import Claims
-from ramify.store.database import Database, Insert
+from ramify.store.database import MANY, Database, Insert
 from ramify.store.errors import StoreError
 from ramify.store.tables import GameRow, PlayerRow, now
 
 RETRY_SECONDS = 10.0  # for which writing a game is tried before it is put aside; a lock is waited for longer
 PAUSE = 0.5  # seconds between two tries
 TRY_EVERY = 30.0  # seconds, while games are put aside
-MANY = 500  # keys in one question: databases take no more than so many thousand
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ramify.training.config import (
     TargetConfig,
     TrainConfig,
     UnrollConfig,
+    VariantConfig,
     WindowConfig,
 )
 from ramify.training.learner import Learner
@@ -51,6 +52,7 @@ __all__ = [
     "UnrollConfig",
     "UnrollLearner",
     "UnrollReplay",
+    "VariantConfig",
     "WindowConfig",
     "as_yaml",
     "checkpoints",

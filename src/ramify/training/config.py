@@ -95,25 +95,27 @@ class WindowConfig(Settings):
         return int(self.size * (1 + self.scale * growth))
 
 
-class StageConfig(Settings):
+class BoardConfig(Settings):
+    """The game with other parameters, such as another size of the board."""
+
+    params: dict[str, Any] = Field(
+        default_factory=dict, description="Parameters of the game that differ from those of the run."
+    )
+
+
+class StageConfig(BoardConfig):
     """A stage of the curriculum: games with other parameters, such as a smaller board, during a part of the run."""
 
     what = "stage"
 
-    params: dict[str, Any] = Field(
-        default_factory=dict, description="Parameters of the game that differ from those of the run."
-    )
     until: float = Field(gt=0, lt=1, description="Completed fraction of the run at which the stage ends.")
 
 
-class VariantConfig(Settings):
+class VariantConfig(BoardConfig):
     """The game with other parameters, such as another size of the board, played in turn with those of the run."""
 
     what = "variant"
 
-    params: dict[str, Any] = Field(
-        default_factory=dict, description="Parameters of the game that differ from those of the run."
-    )
     share: float = Field(1.0, gt=0, le=1000, description="Number of its games per game with the parameters of the run.")
 
 
@@ -435,8 +437,8 @@ class TrainConfig(Settings):
         """The games of the stages of the curriculum, of the variants, and last that of the run, after its
         ``imports``."""
         final = self.make_game()
-        changes = [*(stage.params for stage in self.curriculum), *(variant.params for variant in self.variants)]
-        return [*(make(self.game, **{**self.params, **params}) for params in changes), final]
+        others: list[BoardConfig] = [*self.curriculum, *self.variants]
+        return [*(make(self.game, **{**self.params, **other.params}) for other in others), final]
 
     def stage_at(self, progress: float) -> int:
         """The stage of the curriculum at a completed fraction of the run; after the last one, their number."""

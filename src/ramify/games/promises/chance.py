@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ramify.games.chance import ROUNDING
+from ramify.games.chance import MOST_EVENTS, ROUNDING
 from ramify.games.promises.base import (
     Seen,
     Stage,
@@ -93,7 +93,7 @@ def _drawn_alike(visit: Visit, turn: Any) -> Seen:
     whole, parts = visit.state.copy(), cast(Any, visit.state.copy())
     play(whole, turn)
     ask("playing", parts.apply_only, *turn)
-    for _ in range(DEEP * 500):
+    for _ in range(MOST_EVENTS):
         if not is_chance(parts):
             break
         ask("chance", parts.draw_chance)

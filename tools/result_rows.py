@@ -1,0 +1,21 @@
+"""Rows of results in a file of JSON lines: written as soon as they are known, so that a stopped tool continues."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def read_rows(file: Path | None) -> list[dict[str, Any]]:
+    """The rows of a file; none if there is no file."""
+    if file is None or not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def add_row(file: Path | None, row: dict[str, Any]) -> None:
+    """Append a row, if there is a file to keep it."""
+    if file is not None:
+        with file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(row) + "\n")
