@@ -118,12 +118,27 @@ def test_averages_are_averages():
     batches = batch_of(game)
     learner = Learner(rf.networks.make(game, "1x8"), OptimizerConfig(ema_decay=0.8), LossConfig(), CPU)
     mean = None
-    for batch in batches:
+    for step, batch in enumerate(batches, 1):
         learner.learn(batch, 0.0)
         weight = learner.module.state_dict()["stem.conv.weight"].clone()
-        mean = weight if mean is None else 0.8 * mean + 0.2 * weight
+        decay = min(0.8, (1 + step) / (10 + step))  # shorter in the first steps
+        mean = weight if mean is None else decay * mean + (1 - decay) * weight
     assert torch.allclose(learner.playing.state_dict()["stem.conv.weight"], mean, atol=1e-6)
     assert learner.playing is not learner.module
+
+
+def test_a_long_average_forgets_the_first_weights():
+    """At a decay of 0.999, forty steps would leave 96 % of the first weights in the average."""
+    game = rf.make("hex", size=3)
+    module = rf.networks.make(game, "1x8")
+    learner = Learner(module, OptimizerConfig(ema_decay=0.999, learning_rate=0.01), LossConfig(), CPU)
+    batches = batch_of(game)
+    for number in range(40):
+        learner.learn(batches[number % len(batches)], 0.0)
+    first, averaged, last = (
+        found.state_dict()["stem.conv.weight"] for found in (module, learner.playing, learner.module)
+    )
+    assert (averaged - last).norm() < 0.3 * (first - last).norm()
 
 
 def test_rates_rise_and_fall():

@@ -33,12 +33,12 @@ def network_file(name: str) -> Path:
     """
     path = Path(name)
     endless = [path.with_name(path.name + ending) for ending in ENDINGS if path.name]
+    if path.is_dir() and (found := _network_in(path)) is not None:
+        return found  # also where a file has the folder's name and a suffix
     for candidate in (path, *endless):
         if candidate.is_file():
             _check_kind(candidate)
             return candidate
-    if path.is_dir() and (found := _network_in(path)) is not None:
-        return found
     try:
         from ramify.networks.pretrained import find
 

@@ -152,7 +152,15 @@ class OptimizerConfig(Settings):
             "or stochastic weight averaging."
         ),
     )
-    ema_decay: float = Field(0.99, ge=0, lt=1, description="Decay of the exponential moving average per step.")
+    ema_decay: float = Field(
+        0.99,
+        ge=0,
+        lt=1,
+        description=(
+            "Decay of the exponential moving average per step. In step n it is at most (1 + n) / (10 + n), so that "
+            "the first weights are soon forgotten."
+        ),
+    )
     swa_from: float = Field(
         0.75, ge=0, lt=1, description="Fraction of the run after which stochastic weight averaging starts."
     )

@@ -39,13 +39,16 @@ class Learner:
         if compiled and device.type == "cuda":
             self._forward = torch.compile(self.module, dynamic=False)
         self.optimizer = _optimizer(self.module, optimizer)
-        ema = None
-        if optimizer.average == "ema":
-            ema = get_ema_multi_avg_fn(optimizer.ema_decay)  # type: ignore[no-untyped-call]
         self.averaged = None
         if optimizer.average != "none":
+            ema = self._move_average if optimizer.average == "ema" else None
             self.averaged = AveragedModel(self.module, multi_avg_fn=ema, use_buffers=True)
         self.steps = 0
+
+    def _move_average(self, averaged: Any, weights: Any, count: Any) -> None:
+        """One step of the moving average. Early on it is shorter, or a short run would end near its first weights."""
+        decay = min(self.config.ema_decay, (1 + self.steps) / (10 + self.steps))
+        get_ema_multi_avg_fn(decay)(averaged, weights, count)  # type: ignore[no-untyped-call]
 
     def rate(self, progress: float) -> float:
         """The learning rate of the next step; ``progress`` is the completed fraction of the run."""
