@@ -37,6 +37,8 @@ def test_a_run_gives_its_newest_network_or_its_best_if_it_was_rated(folder: Path
     newest, middle = (run / f"checkpoints/{number:06d}/network.safetensors" for number in (2, 1))
     assert network_file(str(run)) == network_file(str(run / "checkpoints")) == newest
     assert network_file(str(newest.parent)) == network_file(str(newest.with_suffix(""))) == newest
+    shutil.copy(middle, tmp_path / "run.safetensors")  # has the name of the folder, which is meant
+    assert network_file(str(run)) == newest
     for last, chosen in ((20.0, middle), (49.8, newest)):  # the newest of equal ones; never the untrained one
         elos = {None: 900.0, 0: 90.0, 1: 50.0, 2: last}
         players = [{"iteration": iteration, "elo": elo} for iteration, elo in elos.items()]
