@@ -9,10 +9,13 @@ Run: ``python -m benchmarks --only search``
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -255,10 +258,27 @@ def pool_rows() -> list[dict[str, Any]]:
 
     label = f"Hex 11x11, {POOL} games together, 2 threads"
     load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs"
+    alone = best_rate(search, time.perf_counter)
+    with busy_processes(os.cpu_count() or 1):
+        beside = best_rate(search, time.perf_counter)
     return [
-        row(f"{label}, by the wall ({load})", best_rate(search, time.perf_counter), "leaves/s", 0.25e6),
+        row(f"{label}, by the wall ({load})", alone, "leaves/s", 0.25e6),
         row(f"{label}, by CPU time (if each had its own)", 2 * best_rate(search), "leaves/s"),
+        row(f"{label}, beside a busy process on every CPU, against alone", beside / alone, "times", 0.3),
     ]
+
+
+@contextlib.contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    """Processes that do nothing but use a CPU each."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        time.sleep(0.5)  # until they have started
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 def peer_rows() -> list[dict[str, Any]]:

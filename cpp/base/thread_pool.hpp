@@ -31,21 +31,22 @@ class ThreadPool {
 
   int size() const { return threads_; }
 
-  // Calls work(0) ... work(size - 1), each in its thread, and returns when all are done. The first exception of any
-  // of them is thrown again here.
+  // Calls work(0) ... work(size - 1), each once, and returns when all are done. Every thread takes the next number that
+  // nobody has taken: on a busy machine the caller does what the others have not begun, and does not wait for a thread
+  // that the system has yet to run. The first exception of any of them is thrown again here.
   void run(const std::function<void(int)>& work) {
     if (!shared_ || forks_ != fork_count()) restart();
     shared_->note_pause();
     shared_->work = &work;
-    shared_->running = threads_ - 1;
-    ++shared_->round;
+    shared_->unfinished = threads_;
+    shared_->begin_round();
     if (shared_->sleeping > 0) {
       // A thread that is about to sleep holds the mutex until it can be notified.
       { const std::lock_guard<std::mutex> guard(shared_->mutex); }
       shared_->wake.notify_all();
     }
-    shared_->attempt(work, 0);
-    const auto all_done = [this] { return shared_->running == 0; };
+    shared_->work_off(0);
+    const auto all_done = [this] { return shared_->unfinished == 0; };
     if (!shared_->spin(all_done)) {
       std::unique_lock<std::mutex> guard(shared_->mutex);
       shared_->done.wait(guard, all_done);
@@ -65,9 +66,13 @@ class ThreadPool {
     std::condition_variable wake, done;
     const std::function<void(int)>* work = nullptr;
     std::exception_ptr error;
-    std::atomic<std::uint64_t> round{0};
-    std::atomic<int> running{0};
-    std::atomic<int> sleeping{0};  // workers that have to be woken
+    // The round, and in the lowest bits how many of its numbers are taken. One value, so that a thread which comes late
+    // cannot take a number of a later round unseen.
+    static constexpr int kBits = 16;
+    std::atomic<std::uint64_t> taken{0};
+    std::atomic<int> unfinished{0};  // numbers of the round that are not done
+    std::atomic<int> sleeping{0};    // workers that have to be woken
+    const int size;
     std::atomic<bool> stopping{false};
     bool spins = false;  // there is a core for every thread
     Clock::time_point ended{};              // when the latest round was done
@@ -95,18 +100,43 @@ class ThreadPool {
       return false;
     }
 
-    void attempt(const std::function<void(int)>& task, int index) {
+    explicit Shared(int threads) : taken(static_cast<std::uint64_t>(threads)), size(threads) {}
+
+    static int count(std::uint64_t state) { return static_cast<int>(state & ((std::uint64_t{1} << kBits) - 1)); }
+
+    // Number 0 is the caller's.
+    void begin_round() { taken = (((taken >> kBits) + 1) << kBits) + 1; }
+
+    // The next number of the round that nobody has taken, or -1.
+    int take() {
+      std::uint64_t state = taken;
+      while (count(state) < size)
+        if (taken.compare_exchange_weak(state, state + 1)) return count(state);
+      return -1;
+    }
+
+    // Does a number, and then those that nobody else takes.
+    void work_off(int number) {
+      for (; number >= 0; number = take()) {
+        attempt(number);
+        if (--unfinished == 0) {
+          { const std::lock_guard<std::mutex> guard(mutex); }  // as in run
+          done.notify_all();
+        }
+      }
+    }
+
+    void attempt(int number) {
       try {
-        task(index);
+        (*work)(number);
       } catch (...) {
         const std::lock_guard<std::mutex> guard(mutex);
         if (!error) error = std::current_exception();
       }
     }
 
-    void loop(int index) {
-      std::uint64_t seen = 0;
-      const auto called = [&] { return stopping || round != seen; };
+    void loop() {
+      const auto called = [&] { return stopping || count(taken) < size; };
       while (true) {
         if (!spin(called)) {
           std::unique_lock<std::mutex> guard(mutex);
@@ -115,23 +145,18 @@ class ThreadPool {
           --sleeping;
         }
         if (stopping) return;
-        seen = round;  // the next round begins only when this one is done
-        attempt(*work, index);
-        if (--running == 0) {
-          { const std::lock_guard<std::mutex> guard(mutex); }  // as in run
-          done.notify_all();
-        }
+        work_off(take());
       }
     }
   };
 
   void start() {
-    shared_ = std::make_unique<Shared>();
+    shared_ = std::make_unique<Shared>(threads_);
     shared_->spins = threads_ > 1 && static_cast<unsigned>(threads_) <= std::thread::hardware_concurrency();
     forks_ = fork_count();
     Shared* shared = shared_.get();
     try {
-      for (int i = 1; i < threads_; ++i) shared->workers.emplace_back([shared, i] { shared->loop(i); });
+      for (int i = 1; i < threads_; ++i) shared->workers.emplace_back([shared] { shared->loop(); });
     } catch (const std::exception& error) {
       const std::size_t started = shared->workers.size();
       end();
@@ -155,7 +180,7 @@ class ThreadPool {
 
   // In a forked process: new threads for those that stayed behind.
   void restart() {
-    if (shared_ && shared_->running > 0)
+    if (shared_ && shared_->unfinished > 0)
       throw std::runtime_error("this search was running when the process was forked: create a new one in this process");
     static_cast<void>(shared_.release());
     start();
