@@ -106,6 +106,7 @@ def test_values_in_units_of_the_cheese_left(kind: str) -> None:
     expected = outputs(plain.eval(), seen(states))
     for name, power in (("values", 1), ("payoffs", 1), ("value_error", 2)):
         expected[name] = expected[name] * left.pow(power).view(-1, *[1] * (expected[name].dim() - 1))
+    expected["value_unit"] = left[:, None].expand(-1, 2)
     assert_same(outputs(unit.eval(), seen(states)), expected, 1e-5)
 
 

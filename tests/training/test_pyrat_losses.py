@@ -293,3 +293,20 @@ def test_scores_beyond_the_bins_are_in_the_last():
     logits = torch.zeros(4, 2, 11)
     logits[:, :, 10] = 50.0
     assert pyrat_measures({"final_score": logits}, rows)["final_score_error"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_value_losses_are_in_the_unit_of_the_network():
+    """In units of the cheese left, half of it missed costs the same on every board."""
+    made = make_samples(GAME, records(GAME, SEARCH, 2), SEARCH, TargetConfig(), 2)
+    replay = Replay(GAME, WindowConfig(), TargetConfig(), CPU)
+    replay.add(made)
+    rows = replay.draw(8, (0,))
+    module = rf.networks.make(GAME, {"kind": "destinations", "blocks": 0, "channels": 8, "value_unit": "remaining"})
+    outputs = module(rows.observations)
+    left = outputs["value_unit"]
+    assert len(left.unique()) > 1
+    outputs["values"] = rows.values + left / 2
+    assert float(losses(outputs, rows, module, LossConfig())["value"]) == pytest.approx(0.25)
+    del outputs["value_unit"]  # a network that predicts points
+    points = float((left / 2).square().mean())
+    assert float(losses(outputs, rows, module, LossConfig())["value"]) == pytest.approx(points)

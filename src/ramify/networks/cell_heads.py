@@ -128,7 +128,10 @@ class CellHeads(nn.Module):
         if heads and self.cheese is not None:
             found["cheese"] = self.cheese(encoded).flatten(2)
         if self.remaining:
-            _in_points(found, cheese_left(planes))
+            left = cheese_left(planes)
+            _in_points(found, left)
+            if heads:
+                found["value_unit"] = left.flatten().clamp(min=1)
         return joined_views(found)
 
     def _token(self, encoded: Tensor, moving: Mover, pooled: Tensor) -> Tensor:

@@ -39,7 +39,8 @@ def losses(
     cross = -(batch.policies * policy_logits(outputs, batch)).sum(dim=2)
     values = per_player(outputs["values"])
     target = batch.values
-    found = {"policy": cross.sum() / acts.sum().clamp(min=1), "value": functional.mse_loss(values, target)}
+    unit = outputs.get("value_unit", values.new_ones(()))  # so that large boards do not outweigh small ones
+    found = {"policy": cross.sum() / acts.sum().clamp(min=1), "value": ((values - target) / unit).square().mean()}
     if config.value == "wdl":
         found["value"] = wdl_loss(outputs["wdl"], target / config.value_scale, batch.draws)
     elif "wdl" in outputs:
