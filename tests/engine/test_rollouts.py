@@ -217,6 +217,14 @@ def test_a_search_without_an_evaluator_plays_random_games(name: str) -> None:
     assert unsaid.config.c_puct == rf.evaluators.Rollout.c_puct
 
 
+def test_an_exploration_constant_out_of_range_is_named():
+    class Eager(rf.evaluators.Rollout):
+        c_puct = -3.0
+
+    with pytest.raises(ValueError, match=r"Eager.c_puct=-3.0: must be from 0"):
+        rf.search(rf.make("tictactoe").initial_state(), Eager(), simulations=10)
+
+
 INTERRUPTED = """
 import os, signal, threading, time
 import ramify as rf

@@ -9,10 +9,15 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from ramify.base.settings import Settings
 from ramify.engine.batching import IN_FLIGHT, accelerated, automatic_batch, num_parameters
 
+LARGEST_C_PUCT = 1e9
+
 
 def c_puct_of(evaluator: object) -> float:
     """The exploration constant recommended by an evaluator (its attribute ``c_puct``); 1 if it has none."""
-    return float(getattr(evaluator, "c_puct", 1.0))
+    found = float(getattr(evaluator, "c_puct", 1.0))
+    if not 0 <= found <= LARGEST_C_PUCT:
+        raise ValueError(f"{type(evaluator).__name__}.c_puct={found}: must be from 0 to {LARGEST_C_PUCT:g}")
+    return found
 
 
 class SearchConfig(Settings):
@@ -35,7 +40,7 @@ class SearchConfig(Settings):
     c_puct: float | None = Field(
         None,
         ge=0,
-        le=1e9,
+        le=LARGEST_C_PUCT,
         description=(
             "Exploration constant of PUCT; None: the evaluator's own (3 for rollouts, 1.4 for networks), else 1."
         ),
@@ -240,7 +245,8 @@ class SearchConfig(Settings):
         c_puct = c_puct if self.c_puct is None else self.c_puct
         if (c_puct, batch, in_flight) == (self.c_puct, self.batch, self.in_flight):
             return self
-        return self.replace(c_puct=c_puct, batch=batch, in_flight=in_flight)
+        # Without a second validation, which takes longer than a search of a hundred simulations.
+        return self.model_copy(update={"c_puct": c_puct, "batch": batch, "in_flight": in_flight})
 
     @property
     def batch_size(self) -> int:
