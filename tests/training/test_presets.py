@@ -175,11 +175,11 @@ def test_a_player_that_knows_nothing_loses():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pyrat-5", "pyrat-7", "pyrat-maze", "pyrat-full"])
 def test_presets_of_pyrat_run(name, tmp_path):
-    """Every board of the curriculum is played and trained on, in one small iteration each, on a CPU."""
+    """Every board of the curriculum or of the variants is played and trained on, in one small iteration each."""
     config = load_config(name)
     stages = len(config.curriculum) + 1
     changes = {
-        "loop.iterations": stages,
+        "loop.iterations": stages + 2 * len(config.variants),
         "loop.max_seconds": None,
         "loop.games": 2,
         "loop.parallel_games": 2,
@@ -195,6 +195,7 @@ def test_presets_of_pyrat_run(name, tmp_path):
         "curriculum": [
             {"params": stage.params, "until": (number + 1) / stages} for number, stage in enumerate(config.curriculum)
         ],
+        "variants": [{"params": variant.params, "share": 1.0} for variant in config.variants],
     }
     train(load_config(name, changes), tmp_path)
     boards = {(header["params"]["width"], header["params"]["height"]) for header, _ in read_folder(tmp_path / "games")}
