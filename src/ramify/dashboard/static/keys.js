@@ -21,6 +21,7 @@ document.body.addEventListener("keydown", (event) => {
 
 // After a click of the mouse the keys are the page's again, and not those of the button that was clicked.
 document.addEventListener("click", (event) => {
-  const focused = document.activeElement;
-  if (event.detail && focused && focused.matches("button, [role=tab], [role=slider]") && !focused.closest(".q-menu, .q-dialog")) focused.blur();
+  const focused = document.activeElement; // within a button, where Quasar has moved it
+  const control = focused && focused.closest("button, [role=tab], [role=slider]");
+  if (event.detail && control && !control.closest(".q-menu, .q-dialog")) focused.blur();
 });
