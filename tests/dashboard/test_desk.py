@@ -292,6 +292,20 @@ def test_a_run_of_the_store_has_its_name_settings_curves_and_checkpoints(site: S
             site.stored_run(key)
 
 
+def test_runs_are_listed_while_the_store_cannot_be_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ramify.dashboard.runs_page import runs_html
+    from ramify.store import StoreError
+
+    def locked() -> Any:
+        raise StoreError("the store is <locked>")
+
+    write_run(site.runs.folder.parent, "sound")
+    monkeypatch.setattr(site, "stored_runs", locked)
+    shown = runs_html(site, 0)
+    assert "sound" in shown
+    assert "the store is &lt;locked&gt;" in shown
+
+
 def test_ratings_are_shown_by_time_where_it_is_known() -> None:
     from ramify.dashboard.runs_page import timed
 

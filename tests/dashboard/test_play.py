@@ -89,6 +89,7 @@ def test_connect_four_to_the_end(tab: Tab) -> None:
 def test_chess_to_mate_against_an_engine_over_uci(tab: Tab) -> None:
     tab.open("/play?game=chess")
     new_game(tab, "uci:")
+    assert "fool" in tab.text(".seats")  # as the program calls itself
     click(tab, "f2", lambda: tab.page.locator(".areas circle").count() == 2)  # targets of the pawn
     click(tab, "f3", lambda: len(moves(tab)) >= 1)
     tab.wait(lambda: len(moves(tab)) == 2)

@@ -75,7 +75,7 @@ def moves_table(state: State, result: SearchResult, player: int) -> str:
             ]
         )
         marks.append(f'class="pick" tabindex="0" role="button" data-action="{player}:{row["action"]}"')
-    head = ["move", "visits", "share", "value", "win draw loss" if scaled else "", "prior", "line"]
+    head = ["move", "visits", "share", "value", "w / d / l" if scaled else "", "prior", "line"]
     grid = table(head, rows, left=(0, 6), marks=marks)
     who = f"<h2>{escape(player_name(state.game, player))}</h2>" if len(result.acting) == 2 else ""
     hidden = described["outcomes"] - len(rows)
