@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -167,6 +170,158 @@ def test_clocks_run_one_at_a_time_and_fall() -> None:
     now[0] = 71.0
     assert clock.fallen == 1
     assert [clock_text(seconds) for seconds in (125.0, 9.44)] == ["2:05", "0:09.4"]
+
+
+def test_a_move_taken_back_gives_its_time_back() -> None:
+    """Also after a loss on time, which the next look at the clock would find again."""
+    now = [0.0]
+    clock = GameClock(1, 2, now=lambda: now[0])
+    clock.start(0)
+    now[0] = 10.0
+    clock.keep(2)
+    clock.start(1)
+    now[0] = 90.0
+    assert clock.fallen == 1
+    clock.take_back(2)
+    now[0] = 200.0
+    assert (clock.fallen, clock.remaining(0), clock.remaining(1)) == (None, 50.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("openspiel:nfg_game filename=/etc/passwd", "numbers"),
+        ("openspiel:misere game=nfg_game(filename=/etc/passwd)", "numbers"),
+        ("openspiel:go board_size=100000", "numbers"),  # minutes, in which nobody is answered
+        ("openspiel:blotto coins=60 fields=60", "no parameters"),
+    ],
+)
+def test_parameters_of_openspiel_name_no_file_and_no_giant(site: Site, key: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        site.catalog.make_game(key)
+
+
+def test_a_network_alone_plays_also_from_a_run_whose_name_has_a_comma(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text of a player would end at the comma."""
+    from ramify.dashboard import catalog
+
+    asked = []
+    monkeypatch.setattr(catalog, "ArenaOpponent", lambda config, game: asked.append(config.network))
+    place = write_run(site.runs.folder.parent, "a,simulations=9")
+    site.catalog.open_opponent(site.catalog.make_game("tictactoe"), "policy run:a,simulations=9/0", (1, None), 0)
+    assert asked == [str(place / "checkpoints" / "000000" / "network.safetensors")]
+
+
+def test_programs_are_opponents_only_in_the_game_they_play(tmp_path: Path) -> None:
+    players = ("uci:command=stockfish,depth=1", "htp:command=mohex", "random")
+    catalog = Site(WebConfig(runs=tmp_path, store=tmp_path / "none.db", players=players)).catalog
+
+    def given(game: str) -> list[str]:
+        return [one.title for one in catalog.opponents(catalog.make_game(game)) if one.key.startswith("given ")]
+
+    assert given("chess") == ["uci:command=stockfish,depth=1", "random"]
+    assert given("hex size=5") == ["htp:command=mohex", "random"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("ramify-run.json", "[]"),
+        ("ramify-run.json", '{"config": {"loop": [1], "game": {"a": 1}}}'),
+        ("metrics.jsonl", '{"kind": "iteration", "iteration": null, "step": "x", "seconds": NaN}\n'),
+        ("ratings.json", '{"players": [{"name": 1}, {"name": "x", "step": 3, "iteration": 1, "elo": null}, 7]}'),
+        ("ratings.json", '{"players": 5}'),
+    ],
+)
+def test_a_run_with_damaged_files_leaves_the_pages_alone(site: Site, file: str, text: str) -> None:
+    from ramify.dashboard.runs_page import below_html, head_html, runs_html
+
+    folder = site.runs.folder.parent
+    write_run(folder, "sound")
+    (write_run(folder, "damaged") / file).write_text(text)
+    assert {run.name for run in site.runs.summaries()} == {"sound", "damaged"}
+    assert site.runs.rating("damaged") is None
+    assert "damaged" in runs_html(site, 0)
+    assert "damaged" in head_html([site.runs.summary("damaged")])
+    assert "Checkpoints" in below_html(site, [site.runs.summary("damaged")], {})
+
+
+def test_a_lock_that_was_left_behind_never_stops_the_server_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number in it may be that of any process by now."""
+    place = write_run(tmp_path, "old")
+    (place / "run.lock").write_text(str(os.getpid()))
+    monkeypatch.setattr(Path, "read_bytes", lambda self: b"ramify\0web")  # the command of this process
+    assert RunFolder(tmp_path / "runs").process("old") is None
+
+
+def test_a_run_that_fails_before_it_has_a_folder_is_listed(site: Site) -> None:
+    from ramify.dashboard.runs_page import runs_html
+
+    site.runs.folder.mkdir(parents=True)
+    (site.runs.folder / ".broken.log").write_text("first words\nthe disk is <full>\n")
+    site.trainer._started["broken"] = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    site.trainer._started["broken"].wait(60)
+    shown = runs_html(site, 0)
+    assert "broken" in shown
+    assert "the disk is &lt;full&gt;" in shown
+
+
+def test_a_run_of_the_store_has_its_name_settings_curves_and_checkpoints(site: Site) -> None:
+    from ramify.dashboard.runs_page import RunPage
+    from ramify.store import Store
+
+    with Store(site.config.store) as store:
+        number = store.start_run("/elsewhere/far", {"game": "hex", "loop": {"iterations": 9}})
+        store.add_metrics(number, 1, {"step": 4.0, "seconds": 60.0, "new_policy": 1.5})
+        store.add_checkpoint(number, 1, "/elsewhere/far/1", "abcdef")
+    page = RunPage(site, [f"store:{number}"])
+    page.stop_button = None
+    (run,), curves, _, below, usage = page.read()
+    assert (run.game, run.iteration, run.iterations, run.step, run.running) == ("hex", 1, 9, 4, True)
+    assert run.name.startswith("far ")
+    assert curves[run.name]["iteration"][0]["new_policy"] == 1.5
+    assert "abcdef" in below
+    assert "loop.iterations" in below
+    assert usage is None
+    for key in ("store:99", "store:x", "store:" + "9" * 5000):
+        with pytest.raises(ValueError, match="no run"):
+            site.stored_run(key)
+
+
+def test_runs_are_listed_while_the_store_cannot_be_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ramify.dashboard.runs_page import runs_html
+    from ramify.store import StoreError
+
+    def locked() -> Any:
+        raise StoreError("the store is <locked>")
+
+    write_run(site.runs.folder.parent, "sound")
+    monkeypatch.setattr(site, "stored_runs", locked)
+    shown = runs_html(site, 0)
+    assert "sound" in shown
+    assert "the store is &lt;locked&gt;" in shown
+
+
+def test_ratings_are_shown_by_time_where_it_is_known() -> None:
+    from ramify.dashboard.runs_page import timed
+
+    players = [{"step": None, "iteration": None}, {"step": 0, "iteration": 0}, {"step": 8, "iteration": 2}]
+    players.append({"step": 12, "iteration": 3})
+    shown = timed({"players": players}, [{"iteration": 2, "seconds": 90.0}])
+    assert [one["step"] for one in shown["players"]] == [None, 0.0, 1.5]
+
+
+def test_several_networks_share_the_nodes_of_one_search(site: Site) -> None:
+    state = site.catalog.make_game("tictactoe").initial_state()
+    analyser = Analyser(site, state, [Line("rollout"), Line("rollout")], {}, 5)
+    analyser.work()
+    searcher = analyser.lines[0].searcher
+    assert searcher is not None
+    assert searcher.config.max_nodes == site.config.budget.nodes // 2
 
 
 def test_an_opponent_is_asked_one_thing_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

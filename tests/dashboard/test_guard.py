@@ -87,7 +87,16 @@ def test_without_the_token_nothing_is_served(guard: Guard, path: str) -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example:8080", "evil.example", "127.0.0.1", "127.0.0.1:80", "127.0.0.1.evil.example:8080", "", "[::2]:8080"],
+    [
+        "evil.example:8080",
+        "evil.example",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        "127.0.0.1.evil.example:8080",
+        "",
+        "[::2]:8080",
+        f"127.0.0.1:{'8' * 5000}",
+    ],
 )
 def test_another_host_is_refused(guard: Guard, host: str) -> None:
     """A name that points to this machine makes a page of another site look like one of this server."""
@@ -98,7 +107,7 @@ def test_another_host_is_refused(guard: Guard, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "https://127.0.0.1", "file://"]
+    "origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "https://127.0.0.1", "file://", "http://["]
 )
 def test_another_origin_is_refused(guard: Guard, origin: str) -> None:
     known = cookie(guard)
@@ -118,7 +127,8 @@ def test_a_socket_needs_the_cookie_and_an_origin_of_its_own(guard: Guard) -> Non
 def test_large_requests_are_refused_with_and_without_a_length(guard: Guard) -> None:
     known = cookie(guard)
     assert ask(guard, cookie=known, body=(b"x" * 900,))[0] == 200
-    assert ask(guard, cookie=known, body=(b"x" * 1100,), content_length="1100")[0] == 413
+    for length in ("1100", "9" * 5000, "²"):
+        assert ask(guard, cookie=known, body=(b"x" * 1100,), content_length=length)[0] == 413
     assert ask(guard, cookie=known, body=(b"x" * 600, b"x" * 600))[0] is None  # nothing was answered
 
 

@@ -24,21 +24,21 @@ def test_an_analysis_starts_goes_on_and_stops(tab: Tab) -> None:
     first = tab.wait(lambda: simulations(tab))
     tab.wait(lambda: simulations(tab) > first)
     assert "%" in tab.text(".board")
-    page.get_by_role("tab", name="Tree").click()
-    tab.wait(lambda: page.locator(".node").count() >= 5)
-    before = page.locator(".node").count()
-    page.locator(".node").first.click()
-    tab.wait(lambda: page.locator(".node").count() > before)
-    page.get_by_role("button", name="Stop").click()
+    page.keyboard.press(" ")  # stops it once, though the focus was on the button
     tab.wait(lambda: page.get_by_role("button", name="Start").count())
     page.wait_for_timeout(400)
     ended = simulations(tab)
     page.wait_for_timeout(700)
     assert simulations(tab) == ended
+    page.get_by_role("tab", name="Tree").click()  # also of a search that has ended
+    tab.wait(lambda: page.locator(".node").count())
+    before = page.locator(".node").count()
+    page.locator(".node").first.press("Enter")
+    tab.wait(lambda: page.locator(".node").count() > before)
     page.get_by_role("tab", name="Network and search").click()
     tab.wait(lambda: page.locator(".pair svg").count() == 2)
     page.get_by_role("tab", name="Moves").click()
-    page.locator("tr.pick").first.click()  # plays the best move
+    page.locator("tr.pick").first.press("Enter")  # plays the best move
     tab.wait(lambda: page.locator(".moves a").count() == 3)
 
 
@@ -55,6 +55,11 @@ def test_a_simultaneous_position_has_a_matrix_with_its_equilibrium(tab: Tab) -> 
         if text.endswith("%")
     ]
     assert all(28 <= share <= 38 for share in shares[:3])  # rock, paper, scissors: a third each
+    for number in range(2):
+        page.locator("button.chip").nth(number).click()
+        page.wait_for_timeout(200)
+    tab.wait(lambda: page.locator(".moves a").count() == 1)
+    tab.wait(lambda: page.locator(".matrix").count() == 0)  # it was that of the position before
 
 
 @pytest.mark.browser
@@ -105,6 +110,18 @@ def test_runs_are_listed_and_compared(tab: Tab) -> None:
     with page.expect_download() as waiting:
         page.get_by_role("link", name="download").first.click()
     assert Path(waiting.value.path()).read_bytes() == b"weights"
+
+
+@pytest.mark.browser
+def test_a_run_whose_folder_vanishes_is_missed_quietly_and_found_again(tab: Tab) -> None:
+    place = write_run(tab.server.folder, "fleeting")
+    page = tab.open("/run?name=fleeting")
+    page.locator(".badge", has_text="ended").wait_for()
+    place.rename(place.with_name(".away"))
+    page.locator(".error", has_text="no run 'fleeting'").wait_for()
+    assert page.locator(".q-notification").count() == 0
+    place.with_name(".away").rename(place)
+    page.locator(".badge", has_text="ended").wait_for()
 
 
 @pytest.mark.browser

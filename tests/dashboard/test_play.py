@@ -89,6 +89,7 @@ def test_connect_four_to_the_end(tab: Tab) -> None:
 def test_chess_to_mate_against_an_engine_over_uci(tab: Tab) -> None:
     tab.open("/play?game=chess")
     new_game(tab, "uci:")
+    assert "fool" in tab.text(".seats")  # as the program calls itself
     click(tab, "f2", lambda: tab.page.locator(".areas circle").count() == 2)  # targets of the pawn
     click(tab, "f3", lambda: len(moves(tab)) >= 1)
     tab.wait(lambda: len(moves(tab)) == 2)
@@ -110,16 +111,21 @@ def test_chess_as_black_is_seen_from_black(tab: Tab) -> None:
 
 @pytest.mark.browser
 def test_pyrat_with_the_arrow_keys_against_a_moving_opponent(tab: Tab) -> None:
+    tab.page.set_viewport_size({"width": 1440, "height": 450})
     tab.open("/play?game=pyrat width=5 height=5 cheese=5 max_turns=30 wall_density=0.2 mud_density=0.0")
     new_game(tab, "Greedy")
+    tab.page.get_by_role("button", name="Undo").click()  # the space bar is not this button's afterwards
+    tab.page.evaluate("window.scrollTo(0, 0)")
     turn = [0]
 
     def press() -> None:
         turn[0] += 1
-        tab.page.keyboard.press(("ArrowUp", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown")[turn[0] % 5])
+        tab.page.keyboard.press(("ArrowUp", " ", "ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown")[turn[0] % 6])
 
     play_out(tab, press)
     assert all("/" in both for both in moves(tab))
+    assert "STAY" in "".join(moves(tab))
+    assert tab.page.evaluate("window.scrollY") == 0
 
 
 @pytest.mark.browser
@@ -163,3 +169,29 @@ def test_sides_are_exchanged_and_a_resigned_game_is_over(tab: Tab) -> None:
     tab.wait(lambda: len(moves(tab)) == 3 and ready(tab))
     tab.page.get_by_role("button", name="Resign").click()
     tab.wait(lambda: "resigned" in status(tab))
+    tab.page.get_by_role("button", name="Sides").click()  # too late: whoever has resigned stays who it was
+    tab.wait(lambda: tab.page.locator(".q-notification", has_text="over").count())
+    assert "resigned" in status(tab)
+
+
+@pytest.mark.browser
+def test_an_undo_before_the_first_move_lets_the_opponent_go_on(tab: Tab) -> None:
+    tab.open("/play?game=hex size=11&simulations=100000")
+    tab.wait(lambda: ready(tab))
+    choose(tab, "You play", "Blue")
+    tab.page.get_by_role("button", name="Start").click()
+    tab.wait(lambda: "thinking" in status(tab))
+    tab.page.keyboard.press("u")
+    tab.wait(lambda: tab.page.locator(".q-notification", has_text="not made a move").count())
+    tab.wait(lambda: "thinking" in status(tab))
+
+
+@pytest.mark.browser
+def test_earlier_positions_are_looked_at_and_the_game_goes_on(tab: Tab) -> None:
+    open_and_move(tab, "tictactoe", "b2")
+    tab.page.keyboard.press("ArrowLeft")
+    tab.wait(lambda: "Position 1 of 2" in status(tab))
+    assert tab.page.locator("polygon.legal").count() == 0  # nobody moves in the past
+    tab.page.locator(".moves a").last.click()
+    tab.wait(lambda: "Your move" in status(tab))
+    assert tab.page.locator("polygon.legal").count() > 0

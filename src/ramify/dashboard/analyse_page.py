@@ -10,9 +10,10 @@ from nicegui import events, ui
 
 from ramify.dashboard.analyser import Analyser, Line
 from ramify.dashboard.board import Board, moves_html, safe_picture, turn_text
+from ramify.dashboard.catalog import typed_game
 from ramify.dashboard.desk import BusyError
-from ramify.dashboard.layout import card, html, tell
-from ramify.dashboard.play_page import KEYS, SPINNER
+from ramify.dashboard.layout import GO, SPINNER, card, html, keyboard, tell
+from ramify.dashboard.play_page import KEYS
 from ramify.dashboard.views import Heat, bar_html, heated, matrix_html, read_path, tree_html
 from ramify.games import Game, State
 from ramify.games.files.openings import read_position
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 LIMITS = (100, 1000, 10_000, 100_000, 1_000_000)
 LONGEST = 20_000  # characters of a position or a list of moves
 MOST_NETWORKS = 4
-ROW = "(e) => {const t = e.target.closest('[data-action]'); if (t) emit(t.dataset.action)}"
+ROW = (
+    "(e) => {const t = e.target.closest('[data-action]'); "
+    "if (t && (!e.key || e.key === 'Enter')) emit(t.dataset.action)}"
+)
 NODE = (
     "(e) => {const t = e.target.closest('[data-path]'); if (t && (!e.key || e.key === 'Enter')) emit(t.dataset.path)}"
 )
-GO = "(e) => {const t = e.target.closest('[data-turn]'); if (t) emit(t.dataset.turn)}"
 
 
 class AnalysePage:
@@ -103,12 +106,12 @@ class AnalysePage:
                 self.moves = html().classes("moves card")
                 self.moves.on("click", self.on_turn, js_handler=GO)
             with ui.element("div").classes("side"):
-                with card():
+                with card(), ui.element("div").classes("rows"):
                     self._controls()
                 self._tabs()
                 with card("Position"):
                     self._form()
-        ui.keyboard(on_key=self.on_key, ignore=["input", "select", "textarea"])
+        keyboard(self.on_key, ["ArrowLeft", "ArrowRight", " ", *(KEYS if self.game.name == "pyrat" else ())])
 
     def _form(self) -> None:
         entries = {entry.key: entry.title for entry in self.site.catalog.games()}
@@ -118,6 +121,7 @@ class AnalysePage:
             self.game_select = ui.select(entries, value=self.game_key, label="Game").props(
                 "dense outlined options-dense"
             )
+            self.custom = ui.input("Parameters, such as size=6 swap=true").props("dense outlined")
             self.position = ui.input("Position: FEN, or fields as JSON; empty for the start").props("dense outlined")
             self.words = ui.input("Moves, such as e2e4 e7e5").props("dense outlined")
             ui.button("Set up", icon="grid_on", on_click=self.set_up).props("outline")
@@ -130,10 +134,11 @@ class AnalysePage:
         with ui.element("div").classes("line"):
             self.networks = ui.select(
                 networks, value=[self.site.catalog.default(self.game)], multiple=True, label="Networks"
-            ).classes("grow")
-            self.limit = ui.select({n: f"{n:,}" for n in LIMITS}, value=100_000, label="Simulations")
+            ).classes("grow long")
+            self.limit = ui.select({n: f"{n:,}" for n in LIMITS}, value=100_000, label="Simulations").classes("short")
             kinds = ["puct", "gumbel"] if not self.game.simultaneous else ["puct", "regret", "exp3", "gumbel"]
-            self.selection = ui.select(kinds, value="regret" if self.game.simultaneous else "puct", label="Selection")
+            usual = "regret" if self.game.simultaneous else "puct"
+            self.selection = ui.select(kinds, value=usual, label="Selection").classes("short")
         for select in (self.networks, self.limit, self.selection):
             select.props("dense outlined options-dense")
 
@@ -145,7 +150,7 @@ class AnalysePage:
                 for name in names:
                     ui.tab(name)
             with (
-                ui.tab_panels(self.tabs, value="Moves", on_change=self.show_result)
+                ui.tab_panels(self.tabs, value="Moves", on_change=self.turn_tab)
                 .classes("w-full")
                 .style("background:none")
             ):
@@ -154,6 +159,7 @@ class AnalysePage:
                         '<p class="dim">Press Start: the best moves appear here while the search goes on.</p>'
                     )
                     self.table.on("click", self.on_row, js_handler=ROW)
+                    self.table.on("keydown", self.on_row, js_handler=ROW)
                 if self.game.simultaneous:
                     with ui.tab_panel("Matrix").style("padding:.5rem 0"):
                         self.matrix = html()
@@ -198,22 +204,22 @@ class AnalysePage:
             await self.start()
 
     async def set_up(self) -> None:
-        if self.game_select.value != self.game_key:
+        chosen = typed_game(str(self.game_select.value), str(self.custom.value or ""))
+        if chosen != self.game_key:
             query = {
-                "game": self.game_select.value,
+                "game": chosen,
                 "position": self.position.value or "",
                 "moves": self.words.value or "",
             }
             return ui.navigate.to(f"/analyse?{urlencode({key: value for key, value in query.items() if value})}")
-            return None
         try:
             self.load(str(self.position.value or ""), str(self.words.value or ""))
-        except (ValueError, TypeError, ImportError) as error:
+        except Exception as error:  # of the position, or of a user's game
             return tell(error)
         return await self.go(len(self.turns))
 
     async def on_turn(self, event: Any) -> None:
-        if str(event.args).isdigit():
+        if str(event.args).isdecimal() and len(str(event.args)) < 6:
             await self.go(int(event.args))
 
     async def on_row(self, event: Any) -> None:
@@ -339,6 +345,8 @@ class AnalysePage:
         if self.analyser is None:
             self.table.content = '<p class="dim">Press Start: the best moves appear here while the search goes on.</p>'
             self.compared.content = self.branches.content = self.tree = ""
+            if self.game.simultaneous:
+                self.matrix.content = ""
             self.status.content = self.status.content if self.pending else ""
             self.bar.content = bar_html(0.0)
             self.button.text, self.button.icon = "Start", "play_arrow"
@@ -425,7 +433,7 @@ def analyse_page(site: Site, game: str, position: str, moves: str) -> None:
     """The content of the page."""
     try:
         page = AnalysePage(site, game, position, moves)
-    except (ValueError, TypeError, ImportError) as error:
+    except Exception as error:  # of the position, or of a user's game
         tell(error)
         page = AnalysePage(site, site.catalog.games()[0].key, "", "")
     page.build()

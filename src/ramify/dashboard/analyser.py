@@ -80,7 +80,8 @@ class Analyser:
         alone, line.name = catalog.searcher(game, line.key, (1, None), 0, {"solver": False})
         line.first = alone.run(self.state)
         line.first_found = analysis_of(self.state, line.first)
-        line.searcher, _ = catalog.searcher(game, line.key, (self.limit, SLICE), 0, self.settings)
+        settings = {"max_nodes": self.site.config.budget.nodes // len(self.lines), **self.settings}
+        line.searcher, _ = catalog.searcher(game, line.key, (self.limit, SLICE), 0, settings)
 
     @property
     def done(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from html import escape
 from typing import Any
@@ -90,6 +91,7 @@ class Board:
                 x = sum(point[0] for point in outline) / len(outline)
                 y = sum(point[1] for point in outline) / len(outline)
                 parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{9 if name in targets else 4}"/>')
+        self.picture.style(f"--ratio:{ratio(picture):.4f}")  # as high as the window allows, and no wider than that
         self.picture.content = inserted(picture, f'<g class="areas">{"".join(parts)}</g>')
 
     def _list(self, actions: Sequence[int]) -> None:
@@ -149,6 +151,12 @@ def safe_picture(state: State, analysis: Analysis | None, viewer: int) -> str:
         return draw_text(str(state))
 
 
+def ratio(picture: str) -> float:
+    """Width by height of a picture."""
+    box = re.search(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"', picture)
+    return float(box[1]) / max(float(box[2]), 1.0) if box else 1.0
+
+
 def inserted(picture: str, more: str) -> str:
     """A picture with something on top of it."""
     head, end, tail = picture.rpartition("</svg>")
@@ -177,9 +185,10 @@ def moves_html(game: str, labels: Sequence[str], now: int | None = None, marks: 
     marked. ``marks`` stand behind the moves."""
     parts = []
     for number, label in enumerate(labels):
-        if game != "chess" or number % 2 == 0:
-            parts.append(f'<span class="n">{number // 2 + 1 if game == "chess" else number + 1}.</span>')
+        count = number // 2 + 1 if game == "chess" else number + 1
+        head = "" if game == "chess" and number % 2 else f'<span class="n">{count}.</span>'
         on = " now" if now == number + 1 else ""
         mark = marks[number] if number < len(marks) else ""
-        parts.append(f'<a class="m{on}" data-turn="{number + 1}">{escape(label)}{escape(mark)}</a>')
+        move = f'<a class="m{on}" data-turn="{number + 1}">{escape(label)}{escape(mark)}</a>'
+        parts.append(f'<span class="nw">{head}{move}</span>')
     return "".join(parts)

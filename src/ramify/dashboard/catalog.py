@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ramify.protocols  # noqa: F401 - registers its kinds of players
-from ramify.arena import read_player
+from ramify.arena import player_config, read_player
 from ramify.base.settings import read_value
 from ramify.dashboard.config import WebConfig
 from ramify.dashboard.runs import RunFolder
@@ -40,6 +40,8 @@ MOST_CACHED, CACHE_BYTES = 50_000, 32 << 20  # evaluations of each that are kept
 ROLLOUT, MATERIAL, GREEDY = "rollout", "material", "greedy"
 PLAIN = (ROLLOUT, MATERIAL, GREEDY)  # evaluators without a network
 LONGEST = 200  # characters of the parameters of a game
+LARGEST = 200  # number in the parameters of a game of OpenSpiel
+EXPLODING = ("openspiel:blotto",)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,10 @@ class Catalog:
             raise ValueError(f"a game is described by at most {LONGEST} characters")
         if name not in list_games() and not name.startswith("openspiel:"):
             raise ValueError(f"there is no game {name[:40]!r}; the games are {', '.join(list_games())}")
-        return make(name, **read_params(rest))
+        params = read_params(rest)
+        if name.startswith("openspiel:"):
+            check_openspiel(name, params)
+        return make(name, **params)
 
     # Networks.
 
@@ -174,7 +179,8 @@ class Catalog:
         if game.name == "pyrat":
             found.append(Choice("player greedy", "Greedy: takes the nearest cheese"))
         found.append(Choice("player random", "Random moves"))
-        return found + [Choice(f"given {i}", text) for i, text in enumerate(self.config.players)]
+        given = enumerate(self.config.players)
+        return found + [Choice(f"given {i}", text) for i, text in given if plays(text, game)]
 
     def open_opponent(
         self, game: Game, key: str, limits: tuple[int | None, float | None], seed: int
@@ -185,7 +191,7 @@ class Catalog:
             searcher, knowledge = self.searcher(game, rest, self.limited(limits), seed)
             return SearchOpponent(searcher, knowledge), searcher
         if kind == "policy":
-            return ArenaOpponent(read_player(f"network:network={self.network(rest)}"), game), None
+            return ArenaOpponent(player_config("network", network=self.network(rest)), game), None
         if kind == "given" and rest.isdigit() and int(rest) < len(self.config.players):
             return ArenaOpponent(read_player(self.config.players[int(rest)]), game), None
         if kind == "player" and key in {choice.key for choice in self.opponents(game)}:
@@ -202,9 +208,28 @@ class Catalog:
         )
 
 
+def plays(player: str, game: Game) -> bool:
+    """Whether a player that the server was started with can play a game: a program speaks the protocol of one."""
+    return getattr(read_player(player), "plays", game.name) == game.name
+
+
 def game_key(name: str, params: Mapping[str, Any]) -> str:
     """A game as text: its name and parameters."""
     return " ".join([name, *(f"{key}={value}" for key, value in params.items())])
+
+
+def check_openspiel(name: str, params: Mapping[str, Any]) -> None:
+    """Raise a ValueError for parameters that a client may not give to OpenSpiel: a text may name a file or another
+    game, and it makes games of any size, in which the server would be lost for minutes."""
+    if not all(isinstance(value, int | float) and abs(value) <= LARGEST for value in params.values()):
+        raise ValueError(f"parameters of OpenSpiel's games are numbers up to {LARGEST} here")
+    if params and name in EXPLODING:
+        raise ValueError(f"{name} has no parameters here: it lists all of its actions")
+
+
+def typed_game(key: str, params: str) -> str:
+    """A game of the list, or its name with the parameters that somebody has typed."""
+    return f"{key.split()[0]} {params.strip()}" if params.strip() else key
 
 
 def entry_title(name: str, params: Mapping[str, Any]) -> str:

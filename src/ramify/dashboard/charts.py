@@ -83,15 +83,17 @@ def lines_chart(
     return {**axes(x_title, percent), "series": drawn}
 
 
-def rating_chart(runs: Mapping[str, Mapping[str, Any] | None]) -> dict[str, Any]:
-    """Elo over training steps with 95 % intervals; players that need no training as dashed lines. Runs without a
-    rating are left out, and the others have the colours of their places."""
+def rating_chart(runs: Mapping[str, Mapping[str, Any] | None], x_title: str = "training steps") -> dict[str, Any]:
+    """Elo over training steps or time with 95 % intervals; players that need no training as dashed lines. Runs without
+    a rating are left out, and the others have the colours of their places."""
     drawn: list[dict[str, Any]] = []
     for number, (name, rating) in enumerate(runs.items()):
         colour = colour_of(number)
         if rating is None:
             continue
-        rated = sorted((one for one in rating["players"] if one["step"] is not None), key=lambda one: int(one["step"]))
+        rated = sorted(
+            (one for one in rating["players"] if one["step"] is not None), key=lambda one: float(one["step"])
+        )
         points = [[one["step"], round(one["elo"])] for one in rated]
         drawn.append({"type": "line", "name": name, "data": points, "color": colour, "lineStyle": {"width": 2}})
         for which, opacity in (("low", 0.0), ("high", 0.18)):
@@ -133,7 +135,11 @@ def rating_chart(runs: Mapping[str, Mapping[str, Any] | None]) -> dict[str, Any]
                     "endLabel": label,
                 }
             )
-    return {**axes("training steps"), "tooltip": {"trigger": "item", "confine": True}, "series": drawn}
+    rated = [name for name, rating in runs.items() if rating is not None]
+    legend = {"show": len(rated) > 1, "data": rated, "top": 0, "textStyle": {"color": INK}}
+    chart = {**axes(x_title), "tooltip": {"trigger": "item", "confine": True}, "legend": legend, "series": drawn}
+    chart["grid"] = {**chart["grid"], "top": 34 if len(rated) > 1 else 18}
+    return chart
 
 
 def colour_of(number: int) -> str:

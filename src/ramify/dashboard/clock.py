@@ -28,6 +28,7 @@ class GameClock:
     left: list[float] = field(init=False)
     running: int | None = None
     _since: float = 0.0
+    _kept: dict[int, list[float]] = field(default_factory=dict)  # seconds left by turns played, for moves taken back
 
     def __post_init__(self) -> None:
         self.left = [60.0 * self.minutes, 60.0 * self.minutes]
@@ -40,6 +41,14 @@ class GameClock:
                 self.left[self.running] += self.increment
         if player != self.running:
             self.running, self._since = player, self.now()
+
+    def keep(self, turns: int) -> None:
+        """Remember the times of the position after so many turns."""
+        self._kept[turns] = [self.remaining(0), self.remaining(1)]
+
+    def take_back(self, turns: int) -> None:
+        """The game is again where it was after so many turns, and nobody's clock runs yet."""
+        self.left, self.running = list(self._kept.get(turns, self.left)), None
 
     def remaining(self, player: int) -> float:
         spent = self.now() - self._since if player == self.running else 0.0

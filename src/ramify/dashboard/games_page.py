@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from functools import partial
 from html import escape
@@ -11,10 +12,10 @@ from urllib.parse import urlencode
 
 from nicegui import events, ui
 
-from ramify.dashboard.analyse_page import GO
 from ramify.dashboard.board import Board, moves_html
 from ramify.dashboard.catalog import game_key
-from ramify.dashboard.layout import card, html, refused, table, tell
+from ramify.dashboard.desk import BusyError
+from ramify.dashboard.layout import GO, LONGEST_NUMBER, PROBLEMS, card, html, keyboard, refused, table, tell, whole
 from ramify.dashboard.library import STORE, Replay
 from ramify.dashboard.views import bar_html
 from ramify.games import make
@@ -55,7 +56,7 @@ async def games_page(site: Site, query: dict[str, str]) -> None:
                 else selfplay_list(site, source, query)
             )
         )
-    except (ValueError, OSError, ImportError) as error:
+    except PROBLEMS as error:
         return refused(str(error))
     with card():
         html(shown)
@@ -72,7 +73,7 @@ def stored_list(site: Site, source: str, query: dict[str, str]) -> str:
     from ramify.store import GameFilter
 
     store = site.library.store(source)
-    before = int(query["before"]) if query.get("before", "").isdigit() else None
+    before = whole(query.get("before", "")) or None
     params = json.loads(query["params"]) if query.get("params") else None
     chosen = GameFilter(query.get("game") or None, params, query.get("player") or None, query.get("other") or None)
     games = store.page_of_games(chosen, before, PAGE + 1)
@@ -103,7 +104,7 @@ def stored_list(site: Site, source: str, query: dict[str, str]) -> str:
         f"{escape(kind_title(name, params))}: {count:,}</a>"
         for name, params, count in store.kinds_of_games()
     )
-    whole = f'<a class="badge" href="{link(source=source)}">all</a>' if query.get("game") or query.get("player") else ""
+    every = f'<a class="badge" href="{link(source=source)}">all</a>' if query.get("game") or query.get("player") else ""
     head = ["game", "rules", "first", "second", "result", "turns", "end", "played"]
     more = {key: query.get(key, "") for key in ("game", "params", "player", "other")}
     following = ""
@@ -112,7 +113,7 @@ def stored_list(site: Site, source: str, query: dict[str, str]) -> str:
     newest = f'<a href="{escape(link(source=source, **more))}">Newest</a>' if before else ""
     count = store.count_games(chosen)
     return (
-        f'<div class="line">{kinds} {whole}</div><p class="dim">{count:,} games</p>'
+        f'<div class="line">{kinds} {every}</div><p class="dim">{count:,} games</p>'
         f"{table(head, rows, left=(1, 2, 3, 6))}"
         f'<p class="line">{newest} {following}</p>'
     )
@@ -138,7 +139,7 @@ def selfplay_list(site: Site, source: str, query: dict[str, str]) -> str:
     shard = query.get("shard", "")
     shard = shard if shard in shards else shards[0]
     numbers = read_numbers(site.library.shard(name, shard))
-    page = int(query["page"]) if query.get("page", "").isdigit() else 0
+    page = whole(query.get("page", ""))
     part = list(enumerate(numbers))[page * PAGE : (page + 1) * PAGE]
     rows = [
         [f'<a href="{link("/game", source=source, shard=shard, id=place)}">Game {number + 1:,}</a>', str(seed)]
@@ -210,12 +211,12 @@ class ReplayPage:
                 with card("Save"), ui.element("div").classes("line"):
                     for kind in [*extensions(replay.game), ".svg"]:
                         ui.button(kind[1:].upper(), on_click=self._saver(kind)).props("flat dense")
-        ui.keyboard(on_key=self.on_key, ignore=["input", "select", "textarea"])
+        keyboard(self.on_key, ["ArrowLeft", "ArrowRight", "Home", "End"])
         self.show()
 
     def heading(self) -> str:
         record = self.replay.record
-        ends = f"{record.result} " if record.result != "*" else ""
+        ends = f"{record.result}, " if record.result != "*" else ""
         note = f" ({escape(self.replay.note)})" if self.replay.note else ""
         return (
             f"<h2>{escape(game_title(self.replay.game))}</h2>"
@@ -246,7 +247,7 @@ class ReplayPage:
         ui.navigate.to(link("/analyse", **query))
 
     async def on_turn(self, event: Any) -> None:
-        if str(event.args).isdigit():
+        if str(event.args).isdecimal() and len(str(event.args)) < 6:
             self.go(int(event.args))
 
     def on_key(self, event: events.KeyEventArguments) -> None:
@@ -259,14 +260,13 @@ class ReplayPage:
         """Search every position whose value is not known."""
         if self.reviewing:
             return None
+        try:
+            self.site.desk.enter()
+        except BusyError as error:
+            return tell(error)
         self.reviewing = True
         self.button.disable()
         self.progress.set_visibility(True)
-        try:
-            self.site.desk.enter()
-        except RuntimeError as error:
-            self.reviewing = False
-            return tell(error)
         try:
             states = self.replay.states
             for number, state in enumerate(states):
@@ -282,9 +282,16 @@ class ReplayPage:
         finally:
             self.site.desk.leave()
             self.reviewing = False
+            self.button.set_enabled(self.unknown)
         self.progress.set_visibility(False)
         self.show()
         return None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether there are positions that no search has looked at."""
+        pairs = zip(self.replay.states, self.replay.thoughts, strict=True)
+        return any(found is None and not state.is_over for state, found in pairs)
 
     def search(self, number: int) -> None:
         """In a thread: the value of one position."""
@@ -338,7 +345,7 @@ class ReplayPage:
         def save() -> None:
             try:
                 text = self.replay.states[self.now].svg() if kind == ".svg" else dumps(kind, self.replay.record)
-            except (ValueError, ImportError) as error:
+            except PROBLEMS as error:
                 return tell(error)
             return ui.download.content(text, f"{self.replay.game.name.replace(':', '-')}{kind}")
 
@@ -354,12 +361,16 @@ def value_curve(values: list[float | None], now: int) -> str:
     known = [(number, value) for number, value in enumerate(values) if value is not None]
     if len(known) < 2:
         return '<p class="dim">The values are not known yet.</p>'
-    high = max(1.0, max(abs(value) for _, value in known))
+    high = float(max(1, math.ceil(max(abs(value) for _, value in known))))
     step = WIDTH / max(1, len(values) - 1)
     points = " ".join(
         f"{number * step:.1f},{HEIGHT / 2 - value / high * (HEIGHT / 2 - 4):.1f}" for number, value in known
     )
-    area = f"0,{HEIGHT / 2} {points} {known[-1][0] * step:.1f},{HEIGHT / 2}"
+    area = f"{known[0][0] * step:.1f},{HEIGHT / 2} {points} {known[-1][0] * step:.1f},{HEIGHT / 2}"
+    scale = "".join(
+        f'<text x="2" y="{y:.0f}" font-size="13" fill="var(--dim)">{text}</text>'
+        for y, text in ((13, f"+{high:g}"), (HEIGHT / 2 - 4, "0"), (HEIGHT - 4, f"-{high:g}"))
+    )
     bands = "".join(
         f'<rect data-turn="{number}" x="{(number - 0.5) * step:.1f}" y="0" width="{step:.1f}" height="{HEIGHT:.0f}" '
         'fill="transparent" style="cursor:pointer"/>'
@@ -371,7 +382,8 @@ def value_curve(values: list[float | None], now: int) -> str:
         f'<polygon points="{area}" fill="var(--soft)"/>'
         f'<line x1="0" x2="{end}" y1="{middle}" y2="{middle}" stroke="var(--line)"/>'
         f'<polyline points="{points}" fill="none" stroke="var(--accent)" stroke-width="2.2" stroke-linejoin="round"/>'
-        f'<line x1="{at}" x2="{at}" y1="0" y2="{HEIGHT:.0f}" stroke="var(--good)" stroke-width="2"/>{bands}</svg>'
+        f'<line x1="{at}" x2="{at}" y1="0" y2="{HEIGHT:.0f}" stroke="var(--good)" stroke-width="2"/>'
+        f"{scale}{bands}</svg>"
     )
 
 
@@ -379,14 +391,14 @@ async def replay_page(site: Site, query: dict[str, str]) -> None:
     """The page of one game."""
     source, number = query.get("source", STORE), query.get("id", "")
     try:
-        if not number.isdigit() or len(number) > 12:
+        if not number.isdecimal() or len(number) > LONGEST_NUMBER:
             raise ValueError("there is no such game")
         if source.startswith("selfplay:"):
             name, shard = source.partition(":")[2], query.get("shard", "")
             replay = await site.desk.read(lambda: site.library.recorded(name, shard, int(number)))
         else:
             replay = await site.desk.read(lambda: site.library.stored(source, int(number)))
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except PROBLEMS as error:
         return refused(str(error))
     page = ReplayPage(site, replay)
     page.build()

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from html import escape
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from ramify.dashboard.config import LOCAL_NAMES, WebConfig, is_address, is_loopback
 
@@ -93,8 +93,8 @@ class Guard:
             return "This server is not known under that name."
         origin = headers.get(b"origin")
         if origin is not None:
-            said = urlsplit(origin)
-            if said.scheme not in ("http", "https") or said.netloc != host:
+            scheme, _, place = origin.partition("://")
+            if scheme not in ("http", "https") or place != host:
                 return "Requests from other sites are refused."
         if headers.get(b"sec-fetch-site") in ("cross-site", "same-site") and (
             headers.get(b"sec-fetch-mode") != "navigate" or headers.get(b"sec-fetch-dest") != "document"
@@ -106,7 +106,7 @@ class Guard:
         """Whether a Host header names this server. A name that an attacker controls is never an IP address."""
         name, colon, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
         name, port = (name, port) if colon else (host, "80")
-        if not port.isascii() or not port.isdigit() or int(port) != self.port:
+        if port != str(self.port):
             # Behind a proxy on another port the operator names the host.
             return name.lower() in self.config.names
         known = name.lower() in (*LOCAL_NAMES, *self.config.names)
@@ -148,7 +148,7 @@ class Guard:
                 scope, receive, send, 403, "Open the link that 'ramify web' has printed: it has the token."
             )
         length = headers.get(b"content-length", "0")
-        if not length.isdigit() or int(length) > self.config.budget.message:
+        if not length.isascii() or not length.isdigit() or len(length) > 12 or int(length) > self.config.budget.message:
             return await self._refuse(scope, receive, send, 413, "The request is too large.")
         if headers.get(b"sec-fetch-dest") == "document" and self.crowded():
             return await self._refuse(scope, receive, send, 503, "Too many pages are open.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
+from typing import Any
 
 from nicegui import ui
 from starlette.requests import Request
@@ -16,12 +17,17 @@ TURN = (
     f"document.cookie = '{THEME}=' + (dark ? 'light' : 'dark') + ';path=/;max-age=31536000;SameSite=Strict'}}"
 )
 
+GO = "(e) => {const t = e.target.closest('[data-turn]'); if (t) emit(t.dataset.turn)}"
+SPINNER = '<span class="q-spinner material-icons" style="font-size:1.1rem">hourglass_top</span>'
+LONGEST_NUMBER = 12  # digits
+PROBLEMS = (ValueError, TypeError, KeyError, OSError, ImportError, RuntimeError, ArithmeticError)  # StoreError is one
+
 
 @contextmanager
 def frame(title: str, request: Request) -> Iterator[None]:
     """A page with the bar at its top; what is made inside is its content."""
     ui.page_title(f"{title} – ramify")
-    ui.add_head_html('<link rel="stylesheet" href="/static/style.css">')
+    ui.add_head_html('<link rel="stylesheet" href="/static/style.css"><script src="/static/keys.js" defer></script>')
     dark = {"dark": True, "light": False}.get(request.cookies.get(THEME, ""))
     ui.dark_mode(dark)
     with ui.element("header").classes("top"):
@@ -73,6 +79,22 @@ def facts(rows: dict[str, str]) -> str:
 def html(content: str = "") -> ui.html:
     """An element with HTML whose texts are escaped already."""
     return ui.html(content, sanitize=False)
+
+
+def keyboard(on_key: Callable[..., Any], keys: Sequence[str]) -> ui.html:
+    """Keys of the page: ``keys`` do not scroll it. Keys that a focused button, slider or tab has a use for go to that
+    alone (static/keys.js)."""
+    ui.keyboard(on_key=on_key, ignore=["input", "select", "textarea"])
+    return html(keys_html(keys))
+
+
+def keys_html(keys: Sequence[str]) -> str:
+    return f'<span hidden data-keys="{escape(",".join(keys))}"></span>'
+
+
+def whole(text: str) -> int:
+    """A whole number in an address; 0 for anything else."""
+    return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else 0
 
 
 def tell(problem: Exception | str) -> None:

@@ -12,15 +12,17 @@ from nicegui import events, ui
 
 from ramify.arena import Turn
 from ramify.dashboard.board import Board, moves_html, turn_text
+from ramify.dashboard.catalog import typed_game
 from ramify.dashboard.clock import CONTROLS, GameClock, clock_text
-from ramify.dashboard.layout import card, html, tell
+from ramify.dashboard.layout import GO, PROBLEMS, SPINNER, card, html, keyboard, keys_html, tell
+from ramify.dashboard.views import hint_html
 from ramify.engine import SearchResult
-from ramify.games import Game, State
+from ramify.games import Game
 from ramify.games.files import dumps, extensions
 from ramify.games.notation import read_action
 from ramify.games.pictures import Analysis
 from ramify.presentation import SIMULATIONS
-from ramify.presentation.described import analysis_of, describe_player
+from ramify.presentation.described import analysis_of
 from ramify.presentation.names import game_title, player_name
 from ramify.presentation.opponents import Opponent, SearchOpponent, fresh
 from ramify.presentation.person_game import PersonGame
@@ -32,6 +34,7 @@ STEPS = (1, 10, 50, 100, 200, 400, 800, 1600, 3200, 10_000, 50_000)
 TIMES = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 KEYS = {"ArrowUp": "UP", "ArrowDown": "DOWN", "ArrowLeft": "LEFT", "ArrowRight": "RIGHT", " ": "STAY"}
 KEYS |= {"w": "UP", "s": "DOWN", "a": "LEFT", "d": "RIGHT"}
+LOOK = {"ArrowLeft": -1, "ArrowRight": 1}  # back and forth in a game that is not played with these keys
 COLOURS = {
     "hex": ("#d0382f", "#2a66b1"),
     "connect_four": ("#d9362b", "#f5c518"),
@@ -39,7 +42,6 @@ COLOURS = {
     "chess": ("#ffffff", "#222222"),
     "pyrat": ("#8d949e", "#3f9b4b"),
 }
-SHOWN_LINES = 3  # of a hint
 
 
 class PlayPage:
@@ -66,6 +68,7 @@ class PlayPage:
         self.said, self.labels = "", list[str]()
         self.analysis: Analysis | None = None
         self.on_time: int | None = None  # who has lost on time
+        self.looking: int | None = None  # the earlier position that is shown
 
     # Building the page.
 
@@ -81,14 +84,15 @@ class PlayPage:
                     self.status = html().classes("status grow").props('aria-live="polite"')
             with ui.element("div").classes("side"):
                 with card():
-                    self.seats = html()
+                    self.seats = html().classes("seats")
                     self.moves = html().classes("moves")
+                    self.moves.on("click", self.on_turn, js_handler=GO)
                     with ui.element("div").classes("line"):
                         self._buttons()
                 self.advice = html()
                 with card("New game"):
                     self._form()
-        ui.keyboard(on_key=self.on_key, ignore=["input", "select", "textarea"])
+        self.keys = keyboard(self.on_key, list(LOOK))
         self.timer = ui.timer(0.25, self.tick, active=False)
 
     def _buttons(self) -> None:
@@ -109,8 +113,9 @@ class PlayPage:
         with ui.element("div").classes("rows"):
             self.game_select = ui.select(entries, value=self.game_key, label="Game", on_change=self.choose_game)
             self.custom = ui.input("Parameters, such as size=6 swap=true").props("dense outlined")
-            self.opponent_select = ui.select({}, label="Opponent")
-            with ui.element("div").classes("line"):
+            self.custom.on("blur", self.choose_params)
+            self.opponent_select = ui.select({}, label="Opponent", on_change=self.choose_opponent)
+            with ui.element("div").classes("line") as self.strength_line:
                 self.unit = ui.toggle(
                     {"simulations": "simulations", "seconds": "time"}, value="simulations", on_change=self.choose_unit
                 )
@@ -133,20 +138,33 @@ class PlayPage:
 
     def choose_game(self) -> None:
         self.custom.value = ""
+        self.choose_params()
+
+    def choose_params(self) -> None:
         try:
-            self.offer(self.site.catalog.make_game(str(self.game_select.value)))
-        except (ValueError, TypeError, ImportError) as error:
+            self.offer(self.site.catalog.make_game(self.chosen_game()))
+        except Exception as error:  # of parameters, or of a user's game
             tell(error)
+
+    def choose_opponent(self) -> None:
+        """Only a search has a strength to choose."""
+        self.strength_line.set_visibility(str(self.opponent_select.value).startswith("search "))
+
+    def chosen_game(self) -> str:
+        return typed_game(str(self.game_select.value), str(self.custom.value or ""))
 
     def offer(self, game: Game) -> None:
         """Opponents and sides of the chosen game."""
         choices = {choice.key: choice.title for choice in self.site.catalog.opponents(game)}
         if game is self.game and self.opponent_key not in choices:
             choices = {self.opponent_key: self.opponent_key.replace("search ", "Search with ", 1), **choices}
-        chosen = self.opponent_key if game is self.game else f"search {self.site.catalog.default(game)}"
+        chosen = self.opponent_key if game is self.game else str(self.opponent_select.value)
+        if chosen not in choices:
+            chosen = f"search {self.site.catalog.default(game)}"
         self.opponent_select.set_options(choices, value=chosen)
+        self.choose_opponent()
         first, second = player_name(game, 0), player_name(game, 1)
-        order = ("", "") if game.simultaneous else (", first", ", second")
+        order = ("", "") if game.simultaneous or "first" in first else (", first", ", second")
         self.side_select.set_options({0: f"{first}{order[0]}", 1: f"{second}{order[1]}"}, value=0)
         self.clock_select.set_visibility(game.name == "chess")
 
@@ -154,11 +172,10 @@ class PlayPage:
 
     async def start(self) -> None:
         """A new game, as the form says."""
-        extra = str(self.custom.value or "").strip()
-        key = f"{str(self.game_select.value).split()[0]} {extra}" if extra else str(self.game_select.value)
+        key = self.chosen_game()
         try:
             self.game = self.site.catalog.make_game(key)
-        except (ValueError, TypeError, ImportError) as error:
+        except Exception as error:  # of parameters, or of a user's game
             return tell(error)
         self.game_key, self.opponent_key = key, str(self.opponent_select.value)
         amount = self.strength.value
@@ -172,7 +189,7 @@ class PlayPage:
         self.close_opponent()
         self.side, self.seed = side, self.site.new_seed()
         self.played = PersonGame([self.game.initial_state(self.seed)], side)
-        self.labels, self.said, self.analysis, self.on_time = [], "", None, None
+        self.labels, self.said, self.analysis, self.on_time, self.looking = [], "", None, None, None
         self.clock = GameClock(*self.control) if self.control is not None else None
         epoch = self.epoch
         self.thinking = True
@@ -200,8 +217,8 @@ class PlayPage:
                 searcher.stop()
 
     def close_opponent(self) -> None:
-        if self.opponent is not None:
-            self.opponent.close()
+        if self.opponent is not None:  # in a thread: a program may need seconds to end
+            threading.Thread(target=self.opponent.close, daemon=True).start()
         self.opponent = self.searcher = None
 
     def close(self) -> None:
@@ -228,9 +245,11 @@ class PlayPage:
 
     def apply(self, chosen: dict[int, int]) -> None:
         before = self.played.state
+        if self.clock is not None:
+            self.clock.keep(len(self.played.turns))
         self.played.apply(chosen)
         self.labels.append(turn_text(before, self.played.turns[-1]))
-        self.analysis, self.advice.content = None, ""
+        self.analysis, self.advice.content, self.looking = None, "", None
 
     async def answer(self) -> None:
         """The opponent's turns, until it is the person's or the game is over."""
@@ -282,14 +301,17 @@ class PlayPage:
 
     # Buttons and keys.
 
-    def undo(self) -> None:
+    async def undo(self) -> None:
         self.interrupt()
         self.on_time = None
         if not self.played.take_back():
             tell("You have not made a move yet.")
         del self.labels[len(self.played.turns) :]
-        self.analysis, self.said, self.advice.content = None, "", ""
+        if self.clock is not None:
+            self.clock.take_back(len(self.played.turns))
+        self.analysis, self.said, self.advice.content, self.looking = None, "", "", None
         self.show()
+        await self.answer()  # if it is still the opponent's turn, which has been interrupted
 
     def resign(self) -> None:
         if not self.over:
@@ -300,11 +322,13 @@ class PlayPage:
     async def exchange(self) -> None:
         """The person takes the other side, in this position."""
         if self.opponent is None:
-            return
+            return None
+        if self.over:
+            return tell("The game is over: choose a side for the next one below.")
         self.interrupt()
         self.side = self.played.side = 1 - self.side
-        self.analysis = None
-        await self.answer()
+        self.analysis = self.looking = None
+        return await self.answer()
 
     async def hint(self) -> None:
         """What the search would play here, on the board and as a table."""
@@ -352,7 +376,20 @@ class PlayPage:
         if self.game.name == "pyrat" and key in KEYS and self.side in self.played.state.acting:
             await self.on_move(self.side, self.played.state.action(KEYS[key], self.side))
         elif key in ("u", "h"):
-            await self.hint() if key == "h" else self.undo()
+            await (self.hint() if key == "h" else self.undo())
+        elif key in LOOK:
+            now = len(self.played.turns) if self.looking is None else self.looking
+            self.look(now + LOOK[key])
+
+    def on_turn(self, event: Any) -> None:
+        if str(event.args).isdecimal() and len(str(event.args)) < 6:
+            self.look(int(event.args))
+
+    def look(self, number: int) -> None:
+        """Show an earlier position of the game; the last one is the game itself again."""
+        last = len(self.played.turns)
+        self.looking = max(0, number) if number < last else None
+        self.show()
 
     # Showing.
 
@@ -371,16 +408,21 @@ class PlayPage:
         if self.clock is not None and self.opponent is not None:
             acting = state.acting[0] if state.acting and not self.over and played.turns else None
             self.clock.start(acting)
-        last = (played.states[-2], played.turns[-1]) if played.turns else None
-        mine = self.side if not self.over and not self.thinking and self.opponent is not None else None
-        self.board.show(state, mine, viewer=self.side, last=last, analysis=self.analysis)
-        self.moves.content = moves_html(self.game.name, self.labels, len(self.labels))
+        now = len(played.turns) if self.looking is None else self.looking
+        last = (played.states[now - 1], played.turns[now - 1]) if now else None
+        free = not self.over and not self.thinking and self.opponent is not None and self.looking is None
+        found = self.analysis if self.looking is None else None
+        self.board.show(played.states[now], self.side if free else None, viewer=self.side, last=last, analysis=found)
+        self.moves.content = moves_html(self.game.name, self.labels, now)
+        self.keys.content = keys_html(list(KEYS if self.game.name == "pyrat" else LOOK))
         self.show_status()
         self.show_seats()
         self.offer_files()
 
     def show_status(self) -> None:
-        if self.on_time is not None:
+        if self.looking is not None:
+            text = f"Position {self.looking} of {len(self.played.turns)}; the last move leads back"
+        elif self.on_time is not None:
             text = "You win on time" if self.on_time != self.side else "You lose on time"
         elif self.played.over:
             text = self.played.ending()
@@ -389,6 +431,8 @@ class PlayPage:
             return
         elif self.opponent is None:
             text = "Press Start"
+        elif self.side not in self.played.state.acting:
+            text = "The opponent has not answered: undo, or start again"
         else:
             text = "Your move" + (" (arrow keys, or click)" if self.game.name == "pyrat" else "")
         remark = f'<span class="dim hide-small">{escape(self.said)}</span>' if self.said and not self.over else ""
@@ -426,29 +470,11 @@ class PlayPage:
             try:
                 record = self.played.game_record(self.opponent.name if self.opponent is not None else "")
                 text = self.played.state.svg() if kind == ".svg" else dumps(kind, record)
-            except (ValueError, ImportError) as error:
+            except PROBLEMS as error:
                 return tell(error)
-            return ui.download.content(text, f"{self.game.name}{kind}")
+            return ui.download.content(text, f"{self.game.name.replace(':', '-')}{kind}")
 
         return save
-
-
-SPINNER = '<span class="q-spinner material-icons" style="font-size:1.1rem">hourglass_top</span>'
-
-
-def hint_html(state: State, result: SearchResult, side: int) -> str:
-    """The best moves of a search, as a small table in a card."""
-    player = side if side in result.acting else result.acting[0]
-    rows = describe_player(state, result, player, SHOWN_LINES)["actions"]
-    lines = "".join(
-        f"<tr><td><b>{escape(row.get('san', row['name']))}</b></td><td>{row['share']:.0%}</td>"
-        f"<td>{'' if row['value'] is None else format(row['value'], '+.2f')}</td>"
-        f"<td class='pv'>{escape(' '.join(row.get('san_line', row['continuation'])[1:]))}</td></tr>"
-        for row in rows
-    )
-    head = "<tr><th>move</th><th>visits</th><th>value</th><th class='l'>expected line</th></tr>"
-    shown = f'<div class="scroll"><table class="grid">{head}{lines}</table></div>'
-    return f'<section class="card"><h2>Hint</h2>{shown}</section>'
 
 
 async def play_page(site: Site, game: str, network: str = "", simulations: int = 0) -> None:
@@ -460,7 +486,7 @@ async def play_page(site: Site, game: str, network: str = "", simulations: int =
             page.opponent_key = f"search {network}"
         if simulations > 0:
             page.limits = (simulations, None)
-    except (ValueError, TypeError, ImportError) as error:
+    except Exception as error:  # of parameters, or of a user's game
         page = PlayPage(site, site.catalog.games()[0].key)
         tell(error)
     page.build()

@@ -15,7 +15,7 @@ from ramify.arena import Standings
 from ramify.arena.ratings import FEW_GAMES, MEANING, Rating, elo_text
 from ramify.dashboard.charts import rating_chart
 from ramify.dashboard.games_page import kind_title, link
-from ramify.dashboard.layout import card, html, refused, table
+from ramify.dashboard.layout import PROBLEMS, card, html, refused, table
 from ramify.dashboard.library import Library
 
 if TYPE_CHECKING:
@@ -94,7 +94,10 @@ async def ratings_page(site: Site, query: dict[str, str]) -> None:
 
 async def rated_store(site: Site, source: str, sources: dict[str, str], query: dict[str, str]) -> None:
     """The rating list of a store."""
-    kinds = await site.desk.read(lambda: site.library.store(source).kinds_of_games())
+    try:
+        kinds = await site.desk.read(lambda: site.library.store(source).kinds_of_games())
+    except PROBLEMS as error:
+        return refused(str(error))
     keys = {
         str(number): f"{kind_title(name, params)}: {count:,} games"
         for number, (name, params, count) in enumerate(kinds)
@@ -117,8 +120,10 @@ async def rated_store(site: Site, source: str, sources: dict[str, str], query: d
     game, params, count = kinds[int(kind)]
     try:
         found = await site.desk.read(lambda: site.ratings.find(source, game, params, count))
-    except ValueError as error:
+    except PROBLEMS as error:
         return refused(str(error))
+    if not found.rows:
+        return refused(f"None of the games of {kind_title(game, params)} counts: all of them were forfeited.")
     with card(f"{found.games:,} games of {kind_title(game, params)}"):
         html(list_html(found, source, game, params))
     with card("Crosstable"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 from collections import OrderedDict
 from contextlib import suppress
@@ -30,6 +32,7 @@ class RunSummary:
     running: bool
     changed: float  # when its metrics were last written, in seconds since 1970
     last: dict[str, Any] = field(repr=False)
+    stored: int | None = None  # its number in the store, for a run that only the store knows
 
 
 class RunFolder:
@@ -72,27 +75,15 @@ class RunFolder:
     def summary(self, name: str) -> RunSummary:
         """One run in one line."""
         folder = self.path(name)
-        config, last = self._config(folder), self._last(folder)
-        loop = config.get("loop", {})
-        return RunSummary(
-            name,
-            folder,
-            str(config.get("game", "")),
-            config,
-            int(last.get("iteration", 0)),
-            int(loop.get("iterations", 0)),
-            int(last.get("step", 0)),
-            float(last.get("seconds", 0.0)),
-            self.process(name) is not None,
-            _changed(folder),
-            last,
-        )
+        running = self.process(name) is not None
+        return summary_of(name, folder, self._config(folder), self._last(folder), (running, _changed(folder)))
 
     def _config(self, folder: Path) -> dict[str, Any]:
         marker = folder / "ramify-run.json"
         changed = marker.stat().st_mtime
         if self._markers.get(marker, (None, {}))[0] != changed:
-            config = json.loads(marker.read_text(encoding="utf-8")).get("config", {})
+            written = json.loads(marker.read_text(encoding="utf-8"))
+            config = written.get("config") if isinstance(written, dict) else None
             self._markers[marker] = (changed, config if isinstance(config, dict) else {})
         return self._markers[marker][1]
 
@@ -150,16 +141,65 @@ class RunFolder:
         lock = self.path(name) / "run.lock"
         with suppress(OSError, ValueError):
             number = int(lock.read_text(encoding="ascii") or "0")
-            command = Path(f"/proc/{number}/cmdline").read_bytes() if number > 1 else b""
+            other = number > 1 and number != os.getpid()  # a lock that was left behind may name any process
+            command = Path(f"/proc/{number}/cmdline").read_bytes() if other else b""
             if b"ramify" in command:
                 return number
         return None
 
     def rating(self, name: str) -> dict[str, Any] | None:
-        """The rating that ``ramify rate`` has written, if there is one."""
+        """The rating that ``ramify rate`` has written, if there is one; without players that are not understood."""
         from ramify.arena.runs import read_rating
 
-        return read_rating(self.path(name))
+        found = read_rating(self.path(name))
+        players = found.get("players") if found is not None else None
+        sound = [one for one in players if _is_rated(one)] if isinstance(players, list) else []
+        return {**found, "players": sound} if found is not None and sound else None
+
+
+def summary_of(
+    name: str,
+    folder: Path,
+    config: dict[str, Any],
+    last: dict[str, Any],
+    now: tuple[bool, float],
+    stored: int | None = None,
+) -> RunSummary:
+    """A run from its settings and its last metrics; ``now``: whether it trains, and when it last changed. Files may be
+    damaged: what is no number counts as 0."""
+    loop = config.get("loop")
+    iterations = _number(loop.get("iterations")) if isinstance(loop, dict) else 0
+    return RunSummary(
+        name,
+        folder,
+        str(config.get("game", "")),
+        config,
+        int(_number(last.get("iteration"))),
+        int(iterations),
+        int(_number(last.get("step"))),
+        _number(last.get("seconds")),
+        *now,
+        last,
+        stored,
+    )
+
+
+def _number(value: Any) -> float:
+    return value if isinstance(value, int | float) and math.isfinite(value) else 0
+
+
+def _is_rated(player: Any) -> bool:
+    """Whether a player of a rating file has what the pages show."""
+    if (
+        not isinstance(player, dict)
+        or not isinstance(player.get("name"), str)
+        or not {"step", "iteration"} <= {*player}
+    ):
+        return False
+    numbers = [player.get(name) for name in ("elo", "low", "high", "games")]
+    numbers += [player["step"]] if player["step"] is not None else []
+    named = isinstance(player["name"], str)
+    return named and all(isinstance(one, int | float) and math.isfinite(one) for one in numbers)
 
 
 def _changed(folder: Path) -> float:

@@ -11,8 +11,10 @@ from urllib.parse import quote, urlencode
 
 from nicegui import ui
 
+from ramify.arena.ratings import elo_text
 from ramify.dashboard.charts import CURVES, Curve, colour_of, lines_chart, rating_chart
-from ramify.dashboard.layout import card, facts, html, refused, table, tell
+from ramify.dashboard.layout import PROBLEMS, card, facts, html, refused, table, tell
+from ramify.dashboard.library import STORE
 from ramify.dashboard.runs import RunSummary, differences, flattened
 from ramify.dashboard.trainer import Meter, Usage
 from ramify.presentation.names import duration
@@ -38,7 +40,10 @@ async def runs_page(site: Site, page: int) -> None:
         checked.update(str(name) for name in event.args)
 
     async def refresh() -> None:
-        shown.content = await site.desk.read(lambda: runs_html(site, page, frozenset(checked)))
+        try:
+            shown.content = await site.desk.read(lambda: runs_html(site, page, frozenset(checked)))
+        except PROBLEMS as error:
+            shown.content = f'<section class="card error">{escape(str(error))}</section>'
 
     shown.on("change", check, js_handler=CHECKED)
 
@@ -60,8 +65,7 @@ def runs_html(site: Site, page: int, checked: frozenset[str] = frozenset()) -> s
         last = run.last
         rows.append(
             [
-                f'<label><input type="checkbox" name="name" value="{escape(run.name)}"'
-                f"{' checked' if run.name in checked else ''}> "
+                f"<label>{check_box(run.name, run.name in checked)} "
                 f'<a href="/run?name={quote(run.name)}">{escape(run.name)}</a></label>',
                 escape(run.game),
                 state,
@@ -73,31 +77,48 @@ def runs_html(site: Site, page: int, checked: frozenset[str] = frozenset()) -> s
                 f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(run.changed))}",
             ]
         )
-    rows += stored_rows(site, {str(run.folder.resolve()) for run in summaries}) if page == 0 else []
-    if not rows:
+    rows += failed_rows(site, {run.name for run in summaries}) if page == 0 else []
+    problem = ""
+    try:
+        rows += stored_rows(site, {str(run.folder.resolve()) for run in summaries}, checked) if page == 0 else []
+    except PROBLEMS as error:
+        problem = f'<p class="error">{escape(str(error))}</p>'
+    if not rows and not problem:
         said = "There are no runs yet. Start one below, or with 'ramify train'."
         return f'<section class="card"><p class="dim">{said}</p></section>'
     head = ["run", "game", "", "iterations", "steps", "time", "policy loss", "value loss", "changed"]
     more = f'<a href="/runs?page={page + 1}">More runs</a>' if len(summaries) > (page + 1) * LISTED else ""
     return (
-        f'<section class="card"><form action="/run" method="get">{table(head, rows, left=(1, 2))}'
+        f'<section class="card">{problem}<form action="/run" method="get">{table(head, rows, left=(1, 2))}'
         f'<p class="line"><button class="chip">Compare checked runs</button> {more}</p></form></section>'
     )
 
 
-def stored_rows(site: Site, known: set[str]) -> list[list[str]]:
+def failed_rows(site: Site, known: set[str]) -> list[list[str]]:
+    """Runs started here that have failed before they had a folder."""
+    return [
+        [escape(name), "", f'<span class="badge bad">failed</span> {escape(site.trainer.problem(name))}', *[""] * 6]
+        for name in site.trainer.failures()
+        if name not in known
+    ]
+
+
+def stored_rows(site: Site, known: set[str], checked: frozenset[str]) -> list[list[str]]:
     """Runs that only the store knows."""
     rows = []
     for run in site.stored_runs():
         if run.name not in known:
-            name = run.name.rpartition("/")[2]
-            place = quote(f"store:{run.id}")
-            link = f'<a href="/run?name={place}">{escape(name)}</a> <span class="dim">in the store</span>'
-            rows.append(
-                [link, escape(str(run.config.get("game", ""))), f'<span class="badge">{escape(run.status)}</span>']
-            )
+            key = f"store:{run.id}"
+            link = f'<a href="/run?name={quote(key)}">{escape(run.name.rpartition("/")[2])}</a>'
+            named = f'{check_box(key, key in checked)} {link} <span class="dim">in the store</span>'
+            state = f'<span class="badge">{escape(run.status)}</span>'
+            rows.append([f"<label>{named}</label>", escape(str(run.config.get("game", ""))), state])
             rows[-1] += ["", "", "", "", "", f"{run.started:%Y-%m-%d %H:%M}"]
     return rows
+
+
+def check_box(name: str, on: bool) -> str:
+    return f'<input type="checkbox" name="name" value="{escape(name)}"{" checked" if on else ""}>'
 
 
 def number_text(value: Any) -> str:
@@ -119,7 +140,9 @@ class NewRun:
             )
             self.name = ui.input("Name").props("dense outlined")
             self.settings = (
-                ui.input("Settings, such as loop.iterations=5 network=2x16").props("dense outlined").classes("grow")
+                ui.input("Settings, such as loop.iterations=5 network=2x16")
+                .props("dense outlined")
+                .classes("grow long")
             )
             ui.button("Start training", icon="model_training", on_click=self.start)
         ui.timer(0.1, self.offer, once=True)
@@ -160,8 +183,7 @@ class RunPage:
         self.seen: Any = None
 
     async def build(self) -> None:
-        title = self.names[0] if len(self.names) == 1 else "Comparison"
-        ui.html(f"<h1>{escape(title)}</h1>", sanitize=False)
+        self.title = html()
         self.head = html().classes("card")
         if len(self.names) == 1 and not self.names[0].startswith("store:"):
             with ui.element("div").classes("line").style("margin:.8rem 0"):
@@ -175,12 +197,12 @@ class RunPage:
         with ui.element("div").classes("cards").style("margin-top:.8rem"):
             self._charts()
         with ui.element("div").classes("rows").style("margin-top:.9rem"):
-            self.below = html()
+            self.below = html().classes("stack")
         await self.refresh()
         ui.timer(REFRESH, self.refresh)
 
     def _charts(self) -> None:
-        with card("Elo by training step") as self.elo_card:
+        with card("Elo of the checkpoints") as self.elo_card:
             self.elo = ui.echart(rating_chart({}))
         for curve in CURVES:
             with card(curve.title) as box:
@@ -200,44 +222,52 @@ class RunPage:
         """Read what is new, and draw it."""
         try:
             found = await self.site.desk.read(self.read)
-        except (ValueError, OSError) as error:
-            return tell(error)
+        except PROBLEMS as error:  # of a folder that is gone, or a store that is locked; the next look may succeed
+            self.head.content = f'<span class="error">{escape(str(error))}</span>'
+            return
         summaries, curves, ratings, below, usage = found
-        self.head.content = head_html(summaries, self.names)
+        names = [run.name for run in summaries]
+        self.title.content = f"<h1>{escape(names[0] if len(names) == 1 else 'Comparison')}</h1>"
+        self.head.content = head_html(summaries)
         if usage is not None:
             self.usage = [*self.usage, usage][-SAMPLES:]
             self.draw_usage()
-        if self.stop_button is not None and summaries:
+        if self.stop_button is not None:
             self.stop_button.set_enabled(summaries[0].running)
             self.resume_button.set_enabled(not summaries[0].running)
         facts_seen = [(run.iteration, run.step, run.changed) for run in summaries], ratings
         if facts_seen == self.seen:
-            return None
+            return
         self.seen = facts_seen
         by_time = self.x_axis.value == "seconds"
         for curve, chart, box in self.charts.values():
-            series = {name: points(curves[name][curve.kind], curve, by_time) for name in self.names}
+            series = {name: points(curves[name][curve.kind], curve, by_time) for name in names}
             box.set_visibility(any(series.values()))
             title = "minutes" if by_time else "training steps"
             _update(chart, lines_chart({name: line for name, line in series.items() if line}, title, curve.percent))
         self.elo_card.set_visibility(bool(ratings))
         if ratings:
-            _update(self.elo, rating_chart({name: ratings.get(name) for name in self.names}))
+            shown = {name: ratings.get(name) for name in names}
+            if by_time:
+                shown = {name: one and timed(one, curves[name]["iteration"]) for name, one in shown.items()}
+            _update(self.elo, rating_chart(shown, "minutes" if by_time else "training steps"))
         self.below.content = below
-        return None
+        return
 
     def read(self) -> Any:
         """In a thread: everything that the page shows."""
         runs, summaries, curves, ratings = self.site.runs, list[RunSummary](), dict[str, Any](), dict[str, Any]()
         for name in self.names:
             if name.startswith("store:"):
-                curves[name] = {"iteration": self.site.stored_lines(name), "step": []}
+                summary, lines = self.site.stored_run(name)
+                summaries.append(summary)
+                curves[summary.name] = {"iteration": lines, "step": []}
                 continue
             summaries.append(runs.summary(name))
             curves[name] = {kind: runs.lines(name, kind) for kind in ("iteration", "step")}
             if (rating := runs.rating(name)) is not None:
                 ratings[name] = rating
-        number = runs.process(self.names[0]) if summaries and len(self.names) == 1 else None
+        number = runs.process(self.names[0]) if self.stop_button is not None else None
         usage = self.meter.read(number) if number is not None else None
         return summaries, curves, ratings, below_html(self.site, summaries, ratings), usage
 
@@ -284,7 +314,22 @@ def points(lines: Sequence[dict[str, Any]], curve: Curve, by_time: bool) -> list
     return found
 
 
-def head_html(summaries: Sequence[RunSummary], names: Sequence[str]) -> str:
+def timed(rating: dict[str, Any], lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A rating with minutes in place of training steps, by the times of the iterations; others are left out."""
+    minutes = {0: 0.0} | {
+        line.get("iteration"): round(line["seconds"] / 60, 2)
+        for line in lines
+        if isinstance(line.get("seconds"), int | float)
+    }
+    players = [
+        one if one["step"] is None else {**one, "step": minutes[one["iteration"]]}
+        for one in rating["players"]
+        if one["step"] is None or one["iteration"] in minutes
+    ]
+    return {**rating, "players": players}
+
+
+def head_html(summaries: Sequence[RunSummary]) -> str:
     """The runs of the page, with their colours and how far they are."""
     rows = []
     for number, run in enumerate(summaries):
@@ -296,7 +341,7 @@ def head_html(summaries: Sequence[RunSummary], names: Sequence[str]) -> str:
             f'<span class="dim">{escape(run.game)}, iteration {run.iteration:,} of {run.iterations:,} ({share:.0%}), '
             f"{run.step:,} steps, {escape(duration(run.seconds))}</span></div>"
         )
-    return "".join(rows) or "".join(f"<b>{escape(name)}</b>" for name in names)
+    return "".join(rows)
 
 
 def below_html(site: Site, summaries: Sequence[RunSummary], ratings: dict[str, Any]) -> str:
@@ -311,7 +356,8 @@ def below_html(site: Site, summaries: Sequence[RunSummary], ratings: dict[str, A
         shown = table(["setting", *(run.name for run in summaries)], rows, left=range(9)) if rows else same
         parts.append(f'<section class="card"><h2>Settings that differ</h2>{shown}</section>')
     for run in summaries:
-        parts.append(checkpoints_html(site, run, ratings.get(run.name)))
+        found = stored_checkpoints_html(site, run) if run.stored else checkpoints_html(site, run, ratings.get(run.name))
+        parts.append(found)
     if len(summaries) == 1:
         listed = facts(dict(flattened(summaries[0].config)))
         parts.append(f'<details class="card"><summary>All settings</summary>{listed}</details>')
@@ -335,8 +381,8 @@ def checkpoints_html(site: Site, run: RunSummary, rating: dict[str, Any] | None)
             [
                 str(number),
                 escape(parent),
-                "" if elo is None else f"{elo['elo']:+.0f}",
-                "" if elo is None else f"{elo['low']:+.0f} to {elo['high']:+.0f}",
+                "" if elo is None else elo_text(elo["elo"]),
+                "" if elo is None else f"{elo_text(elo['low'])} to {elo_text(elo['high'])}",
                 "" if elo is None else f"{elo['games']:,}",
                 f'<a href="{escape(play)}">play</a> · <a href="{escape(link)}" download>download</a>',
             ]
@@ -346,6 +392,23 @@ def checkpoints_html(site: Site, run: RunSummary, rating: dict[str, Any] | None)
     games = f'<a href="/games?source={quote(f"selfplay:{run.name}")}">self-play games</a>'
     head = f"<h2>Checkpoints of {escape(run.name)}</h2>"
     return f'<section class="card">{head}{grid}{said}<p class="line">{games}</p></section>'
+
+
+def stored_checkpoints_html(site: Site, run: RunSummary) -> str:
+    """The checkpoints that the store knows of a run; their files may be on another machine."""
+    known = site.library.store(STORE).checkpoints(run.stored or 0)
+    numbers = [None, *(one.iteration for one in known)]
+    rows = [
+        [
+            str(one.iteration),
+            "none" if before is None else str(before),
+            escape(one.network_id[:12]),
+            f"{one.created:%Y-%m-%d %H:%M}",
+        ]
+        for before, one in zip(numbers, known, strict=False)
+    ]
+    grid = table(["checkpoint", "parent", "network", "written"], list(reversed(rows))[:60], left=(2,))
+    return f'<section class="card"><h2>Checkpoints of {escape(run.name)}</h2>{grid}</section>'
 
 
 def game_text(run: RunSummary) -> str:
@@ -364,4 +427,4 @@ async def run_page(site: Site, names: Sequence[str]) -> None:
         return refused(str(error))
     if not names:
         return refused("Check the runs to compare, in the list of runs.")
-    return await RunPage(site, names[:MOST_COMPARED]).build()
+    return await RunPage(site, list(dict.fromkeys(names))[:MOST_COMPARED]).build()

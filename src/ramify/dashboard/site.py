@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nicegui import app, ui
@@ -14,10 +15,10 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from ramify.dashboard.catalog import Catalog
 from ramify.dashboard.config import WebConfig
 from ramify.dashboard.desk import Desk
-from ramify.dashboard.layout import frame
+from ramify.dashboard.layout import LONGEST_NUMBER, frame, whole
 from ramify.dashboard.library import STORE, Library
 from ramify.dashboard.ratings_page import RatingLists
-from ramify.dashboard.runs import RunFolder
+from ramify.dashboard.runs import RunFolder, RunSummary, summary_of
 from ramify.dashboard.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -47,18 +48,22 @@ class Site:
         """The runs that the store knows."""
         return self.library.store(STORE).runs() if self.library.has_store() else []
 
-    def stored_lines(self, name: str) -> list[dict[str, Any]]:
-        """Metrics of a run of the store, by iteration; ``name`` is store: and its number."""
-        number = name.partition(":")[2]
-        if not number.isdigit():
-            raise ValueError(f"there is no run {name[:60]!r}")
-        lines: dict[int, dict[str, Any]] = {}
+    def stored_run(self, key: str) -> tuple[RunSummary, list[dict[str, Any]]]:
+        """A run of the store and its metrics by iteration; ``key`` is store: and its number."""
+        number = key.partition(":")[2]
+        if not number.isdecimal() or len(number) > LONGEST_NUMBER:
+            raise ValueError(f"there is no run {key[:60]!r}")
+        store, lines = self.library.store(STORE), dict[int, dict[str, Any]]()
         try:
-            for one in self.library.store(STORE).metrics(int(number)):
-                lines.setdefault(one.step, {"iteration": one.step})[one.name] = one.value
-        except KeyError as error:
-            raise ValueError(str(error.args[0])) from None
-        return list(lines.values())
+            run = store.run(int(number))
+        except KeyError:
+            raise ValueError(f"there is no run {key[:60]!r}") from None
+        for one in store.metrics(run.id):
+            lines.setdefault(one.step, {"iteration": one.step})[one.name] = one.value
+        found, place = list(lines.values()), Path(run.name)
+        name = f"{place.name} (store {run.id})"
+        now = run.status == "running", run.started.timestamp()
+        return summary_of(name, place, dict(run.config), found[-1] if found else {}, now, run.id), found
 
     def warm_up(self) -> None:
         """Load in the background what most pages need; once, when somebody comes."""
@@ -92,9 +97,9 @@ def add_pages(config: WebConfig) -> Site:
         return RedirectResponse("/play")
 
     @ui.page("/play", response_timeout=PATIENCE)
-    async def play(request: Request, game: str = "hex size=7", network: str = "", simulations: int = 0) -> None:
+    async def play(request: Request, game: str = "hex size=7", network: str = "", simulations: str = "") -> None:
         with frame("Play", request):
-            await play_page(site, game, network, simulations)
+            await play_page(site, game, network, whole(simulations))
 
     @ui.page("/analyse", response_timeout=PATIENCE)
     def analyse(request: Request, game: str = "hex size=7", position: str = "", moves: str = "") -> None:
@@ -112,9 +117,9 @@ def add_pages(config: WebConfig) -> Site:
             await replay_page(site, dict(request.query_params))
 
     @ui.page("/runs", response_timeout=PATIENCE)
-    async def runs(request: Request, page: int = 0) -> None:
+    async def runs(request: Request, page: str = "") -> None:
         with frame("Runs", request):
-            await runs_page(site, max(0, page))
+            await runs_page(site, whole(page))
 
     @ui.page("/run", response_timeout=PATIENCE)
     async def run(request: Request) -> None:

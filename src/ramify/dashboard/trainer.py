@@ -28,7 +28,6 @@ class Trainer:
     """The runs that this server has started."""
 
     runs: RunFolder
-    imports: tuple[str, ...] = ()
     _started: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     def start(self, preset: str, name: str, settings: str) -> None:
@@ -73,6 +72,10 @@ class Trainer:
         if number is None:
             raise ValueError(f"{name} is not training")
         os.kill(number, signal.SIGTERM)
+
+    def failures(self) -> list[str]:
+        """Names of the runs started here that have failed, the last one first."""
+        return [name for name in reversed(self._started) if self.problem(name)]
 
     def problem(self, name: str) -> str:
         """The last line of a run that was started here and has failed."""

@@ -21,7 +21,7 @@ from ramify.presentation.names import player_name
 
 Heat = Literal["visits", "prior", "value", "off"]
 Joint = tuple[int, int]
-SHOWN_MOVES, SHOWN_EDGES, MOST_MATRIX = 12, 8, 12
+SHOWN_MOVES, SHOWN_HINTS, SHOWN_EDGES, MOST_MATRIX = 12, 3, 8, 12
 DEEPEST = 12  # levels of the tree that can be opened
 LOW, MIDDLE, HIGH = (0xE0, 0x8A, 0x2E), (0xF5, 0xF0, 0xE6), (0x4A, 0x8F, 0xC7)  # of a payoff: safe for the colour-blind
 
@@ -61,6 +61,7 @@ def moves_table(state: State, result: SearchResult, player: int) -> str:
     shown = [row for row in described["actions"] if row["visits"]] or described["actions"]
     for row in shown:
         line = row.get("san_line", row["continuation"])
+        words = escape(" ".join(line[1:] if len(result.acting) == 1 else line))
         value = "" if row["value"] is None else f"{row['value']:+.3f}"
         rows.append(
             [
@@ -70,15 +71,30 @@ def moves_table(state: State, result: SearchResult, player: int) -> str:
                 f"mate {row['mate']}" if "mate" in row else value,
                 chances_html(row.get("win_draw_loss"), row["value"]) if scaled else "",
                 f"{row['prior']:.1%}",
-                f'<div class="pv">{escape(" ".join(line[1:] if len(result.acting) == 1 else line))}</div>',
+                f'<div class="pv" title="{words}">{words}</div>',
             ]
         )
-        marks.append(f'class="pick" data-action="{player}:{row["action"]}"')
-    head = ["move", "visits", "share", "value", "win draw loss" if scaled else "", "prior", "line"]
+        marks.append(f'class="pick" tabindex="0" role="button" data-action="{player}:{row["action"]}"')
+    head = ["move", "visits", "share", "value", "w / d / l" if scaled else "", "prior", "line"]
     grid = table(head, rows, left=(0, 6), marks=marks)
     who = f"<h2>{escape(player_name(state.game, player))}</h2>" if len(result.acting) == 2 else ""
     hidden = described["outcomes"] - len(rows)
     return who + grid + (f'<div class="dim">and {hidden} more</div>' if hidden > 0 else "")
+
+
+def hint_html(state: State, result: SearchResult, side: int) -> str:
+    """The best moves of a search, as a small table in a card."""
+    player = side if side in result.acting else result.acting[0]
+    rows = describe_player(state, result, player, SHOWN_HINTS)["actions"]
+    lines = "".join(
+        f"<tr><td><b>{escape(row.get('san', row['name']))}</b></td><td>{row['share']:.0%}</td>"
+        f"<td>{'' if row['value'] is None else format(row['value'], '+.2f')}</td>"
+        f"<td class='pv'>{escape(' '.join(row.get('san_line', row['continuation'])[1:]))}</td></tr>"
+        for row in rows
+    )
+    head = "<tr><th>move</th><th>visits</th><th>value</th><th class='l'>expected line</th></tr>"
+    shown = f'<div class="scroll"><table class="grid">{head}{lines}</table></div>'
+    return f'<section class="card"><h2>Hint</h2>{shown}</section>'
 
 
 def chances_html(given: Sequence[float] | None, value: float | None) -> str:

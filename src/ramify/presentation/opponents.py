@@ -48,8 +48,8 @@ class ArenaOpponent:
     """Any player of the arena."""
 
     def __init__(self, config: PlayerConfig, game: Game) -> None:
-        self.name = config.name or config.label
         self.player = config.open(game)
+        self.name = config.name or getattr(self.player, "name", "") or config.label  # programs say what they are called
 
     def choose(self, turn: Turn) -> tuple[int, str]:
         return self.player.choose([turn])[0], ""
