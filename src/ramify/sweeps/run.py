@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 from collections.abc import Callable, Sequence
@@ -179,7 +180,7 @@ class Sweep:
         config = load_config(self.config.train, {**settings, "loop.max_seconds": self.config.train_seconds})
         if check:
             return self.pool[0]
-        run = self.folder / "runs" / f"{number:04d}"
+        run = self.folder / "runs" / _digest(settings)  # a trial that was stopped goes on with its run
         self._show(SweepProgress("training", self.config.trials, number, best=self._best()))
         train(config, run)
         return read_player(self.config.player.replace(RUN, str(run)))
@@ -258,6 +259,11 @@ def _suggest(trial: optuna.Trial, name: str, range_: Range) -> Any:
     if range_.whole:
         return trial.suggest_int(name, int(range_.low), int(range_.high), step=int(range_.step or 1), log=range_.log)
     return float(f"{trial.suggest_float(name, range_.low, range_.high, step=range_.step, log=range_.log):.{DIGITS}g}")
+
+
+def _digest(settings: dict[str, Any]) -> str:
+    """A short name for settings."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _edge(range_: Range, index: int) -> Any:
