@@ -32,6 +32,7 @@ MISTAKES = {
     "htp": ["--network", "nosuch.safetensors"],
     "uci": ["--network", "nosuch.safetensors"],
     "pyrat-bot": ["--network", "nosuch.safetensors"],
+    "sweep": ["nosuch.yaml"],
     "teach": ["folder", "--engine", "nosuchengine"],
     "records": ["nosuch.pgn", "folder"],
     "review": ["nosuch.pgn"],

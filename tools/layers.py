@@ -28,6 +28,7 @@ PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
     ("ramify.training",),
     ("ramify.arena",),
     ("ramify.store",),
+    ("ramify.sweeps",),
     ("ramify.chess", "ramify.hex", "ramify.pyrat", "ramify.muzero"),
     ("ramify.protocols",),
     ("ramify.presentation",),
@@ -53,6 +54,7 @@ HOMES = {
     "sqlalchemy": ("ramify.store",),
     "alembic": ("ramify.store",),
     "psycopg": ("ramify.store",),
+    "optuna": ("ramify.sweeps",),
     "nicegui": ("ramify.dashboard",),
     "uvicorn": ("ramify.dashboard",),
 }

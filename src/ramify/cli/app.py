@@ -27,6 +27,7 @@ from ramify.cli import (
     report,
     review,
     selfplay,
+    sweep,
     teach,
     tournament,
     train,
@@ -59,7 +60,7 @@ GROUPS = {
         inspect.inspect,
         export.export,
     ),
-    "Strength": (match.match, tournament.tournament, ratings.ratings, gate.gate),
+    "Strength": (match.match, tournament.tournament, ratings.ratings, gate.gate, sweep.sweep),
     "Other programs, speed, installation": (
         uci.uci,
         htp.htp,

@@ -26,6 +26,7 @@ EXTRAS = (
     ("pyyaml", "train", "training configs"),
     ("sqlalchemy", "arena", "the store of games and training runs"),
     ("psycopg", "postgres", "the store on a PostgreSQL server"),
+    ("optuna", "sweep", "ramify sweep"),
 )
 
 

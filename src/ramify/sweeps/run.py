@@ -1,0 +1,279 @@
+"""The run of a sweep: Optuna proposes settings, the arena measures them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ramify.arena import ParallelSettings, Played, PlayerConfig, Standings, match, play, read_player, round_robin
+from ramify.arena.matches import fixtures
+from ramify.base.settings import SettingsError
+from ramify.store import Store
+from ramify.sweeps.config import RUN, Range, SweepConfig
+from ramify.sweeps.report import write_best
+from ramify.sweeps.trials import Confirmation, SweepResult, Trial, best_of, hopeless
+
+if TYPE_CHECKING:
+    import optuna
+
+    from ramify.games import Game
+
+SWEEP, STUDY, GAMES, BEST = "sweep.json", "study.sqlite", "games.sqlite", "best.yaml"
+MAY_GROW = ("trials", "confirm_games")  # settings that may change when a sweep is resumed
+SIGN_OF_LIFE = 60  # seconds between two: the trial of a process that was killed is taken over by another
+DIGITS = 4  # significant digits of numbers that are tried
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """Where a sweep stands."""
+
+    phase: str  # pool, trial, training or confirmation
+    trials: int
+    trial: int | None = None
+    games: int = 0
+    wanted: int = 0
+    elo: float | None = None
+    best: Trial | None = None
+
+
+class Sweep:
+    """A sweep in a folder: its settings, Optuna's study, all games, and the best settings found.
+
+    The same call resumes it, and processes that run it at once divide the trials.
+    """
+
+    def __init__(self, config: SweepConfig, folder: str | Path, parallel: ParallelSettings | None = None) -> None:
+        self.config, self.folder = config, Path(folder)
+        self.parallel = parallel or ParallelSettings()
+        self.game: Game = config.make_game()
+        self.base, self.pool = config.base(), config.pool()
+        self._check()
+        self.study = _study(config, self.folder)
+        self._watch: Callable[[SweepProgress], None] | None = None
+
+    def run(self, watch: Callable[[SweepProgress], None] | None = None) -> SweepResult:
+        """Play the missing trials and the confirmation. Ctrl-C keeps every finished game."""
+        self._watch = watch
+        with Store(self.folder / GAMES) as store:
+            self._results = store.results()
+            self._pool_games = self._play_pool()
+            self._propose_first()
+            left = self.config.trials - len(self.trials())
+            if left > 0:
+                self.study.optimize(self._objective, n_trials=left, callbacks=[self._stop_when_done])
+            result = SweepResult(tuple(self.trials()), self._confirm())
+            store.finish()
+        write_best(self.folder / BEST, self.config, result)
+        return result
+
+    def _show(self, progress: SweepProgress) -> None:
+        if self._watch is not None:
+            self._watch(progress)
+
+    def trials(self) -> list[Trial]:
+        """The trials so far."""
+        from optuna.trial import TrialState
+
+        states = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "stopped"}
+        return [
+            Trial(number=trial.number, state=states[trial.state], **trial.user_attrs["found"])  # type: ignore[arg-type]
+            for trial in self.study.get_trials(deepcopy=False)
+            if trial.state in states and "found" in trial.user_attrs
+        ]
+
+    def _check(self) -> None:
+        """Raise an error for settings that cannot be tried, and for a folder with another sweep."""
+        for index in (0, -1):
+            edge = {name: _edge(range_, index) for name, range_ in self.config.settings.items()}
+            self._candidate_of(edge, check=True)
+        for start in self.config.start:
+            if unknown := start.keys() - self.config.settings.keys():
+                raise SettingsError(f"start: {', '.join(sorted(unknown))} is not among the settings of the sweep")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file, described = self.folder / SWEEP, json.loads(self.config.model_dump_json())
+        if file.exists():
+            known = json.loads(file.read_text(encoding="utf-8"))
+            changed = [name for name in described if name not in MAY_GROW and known.get(name) != described[name]]
+            if changed:
+                raise SettingsError(
+                    f"{self.folder} has a sweep with other settings ({', '.join(changed)}): choose another folder"
+                )
+        file.write_text(json.dumps(described, indent=1), encoding="utf-8")
+
+    def _play_pool(self) -> list[Played]:
+        """The games between the opponents, which fix their ratings."""
+        if len(self.pool) < 2:
+            return []
+        wanted = fixtures(self.game, round_robin(self.pool), self.config.games, self.config.matches(self.config.seed))
+        return self._play(self.pool, wanted, "pool", None)
+
+    def _stop_when_done(self, study: optuna.Study, _: optuna.trial.FrozenTrial) -> None:
+        """Other processes may have finished trials meanwhile."""
+        if len(self.trials()) >= self.config.trials:
+            study.stop()
+
+    def _propose_first(self) -> None:
+        """Let the player as it is, where its settings are in range, and the starts be the first trials."""
+        if self.study.get_trials(deepcopy=False):
+            return
+        first: list[dict[str, Any]] = []
+        if self.base is not None:
+            first.append({name: getattr(self.base, name) for name in self.config.settings})
+        for settings in (*first, *self.config.start):
+            if all(_inside(value, self.config.settings[name]) for name, value in settings.items()):
+                self.study.enqueue_trial(settings, skip_if_exists=True)
+
+    def _objective(self, trial: optuna.Trial) -> float:
+        settings = {name: _suggest(trial, name, range_) for name, range_ in self.config.settings.items()}
+        try:
+            return self._measure(trial, settings)
+        except KeyboardInterrupt:
+            self.study.enqueue_trial(settings)  # the next run begins with it
+            raise
+
+    def _measure(self, trial: optuna.Trial, settings: dict[str, Any]) -> float:
+        """The Elo of settings against the pool; the trial ends early if it is hopeless."""
+        import optuna
+
+        player = self._candidate_of(settings, number=trial.number)
+        others = [other for other in self.pool if other.identity != player.identity]
+        elo = 0.0
+        for games in self.config.rungs():
+            wanted = fixtures(
+                self.game, [(player, other) for other in others], games, self.config.matches(self.config.seed)
+            )
+            played = self._play([player, *others], wanted, "trial", trial.number) if others else []
+            elo, error = self._rate(player, played)
+            found = {"settings": settings, "elo": elo, "error": error, "games": len(played), "player": player.label}
+            trial.set_user_attr("found", {**found, "margin": margin(player, played)})
+            trial.report(elo, games)
+            best = self._best()
+            if games < self.config.games and self.config.racing == "interval" and hopeless(elo, error, best):
+                raise optuna.TrialPruned
+        return elo
+
+    def _rate(self, player: PlayerConfig, played: Sequence[Played]) -> tuple[float, float]:
+        """Elo of a player in relation to the first opponent, and its standard error."""
+        anchor = self.pool[0]
+        if player.identity == anchor.identity:
+            return 0.0, 0.0
+        standings = Standings((player, *self.pool), (*self._pool_games, *played))
+        return standings.ratings(anchor=anchor.identity).difference(player.identity, anchor.identity)
+
+    def _best(self) -> Trial | None:
+        found = [trial for trial in self.trials() if trial.state == "complete"]
+        return best_of(found) if found else None
+
+    def _candidate_of(self, settings: dict[str, Any], *, number: int = 0, check: bool = False) -> PlayerConfig:
+        """The player with these settings; trains its network where training settings are tuned."""
+        if self.base is not None:
+            return self.base.replace(**settings)
+        from ramify.training import load_config, train
+
+        assert self.config.train is not None
+        config = load_config(self.config.train, {**settings, "loop.max_seconds": self.config.train_seconds})
+        if check:
+            return self.pool[0]
+        run = self.folder / "runs" / _digest(settings)  # a trial that was stopped goes on with its run
+        self._show(SweepProgress("training", self.config.trials, number, best=self._best()))
+        train(config, run)
+        return read_player(self.config.player.replace(RUN, str(run)))
+
+    def _play(
+        self, players: Sequence[PlayerConfig], wanted: Sequence[Any], phase: str, trial: int | None
+    ) -> list[Played]:
+        best = self._best()
+
+        def show(progress: Any) -> None:
+            self._show(SweepProgress(phase, self.config.trials, trial, progress.done, progress.wanted, best=best))
+
+        return play(self.game, players, wanted, results=self._results, parallel=self.parallel, watch=show)
+
+    def _confirm(self) -> Confirmation | None:
+        """New games between the best settings and the player as it is: the best of many trials is partly luck."""
+        best = best_of(self.trials())
+        if self.base is None or not self.config.confirm_games:
+            return None
+        player = self.base.replace(**best.settings)
+        if player.identity == self.base.identity:
+            return None
+
+        def show(progress: Any) -> None:
+            self._show(
+                SweepProgress("confirmation", self.config.trials, None, progress.done, progress.wanted, best=best)
+            )
+
+        found = match(
+            self.game,
+            player,
+            self.base,
+            self.config.confirm_games,
+            config=self.config.matches(self.config.seed + 1),
+            results=self._results,
+            parallel=self.parallel,
+            watch=show,
+        )
+        return Confirmation(found.wins, found.draws, found.losses, found.elo, *found.elo_interval)
+
+
+def margin(player: PlayerConfig, played: Sequence[Played]) -> float:
+    """Mean difference of the returns of a player and its opponents."""
+    differences = [
+        (game.returns[0] - game.returns[1]) * (1 if game.fixture.players[0] == player.identity else -1)
+        for game in played
+        if not game.forfeited
+    ]
+    return sum(differences) / len(differences) if differences else 0.0
+
+
+def _study(config: SweepConfig, folder: Path) -> optuna.Study:
+    try:
+        import optuna
+    except ImportError:
+        raise ImportError('sweeps need Optuna: pip install "ramify[sweep]"') from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        storage = optuna.storages.RDBStorage(
+            f"sqlite:///{folder / STUDY}",
+            heartbeat_interval=SIGN_OF_LIFE,
+            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=3),
+        )
+    sampler = optuna.samplers.TPESampler(seed=config.seed, constant_liar=True)
+    return optuna.create_study(
+        study_name="sweep", storage=storage, sampler=sampler, direction="maximize", load_if_exists=True
+    )
+
+
+def _suggest(trial: optuna.Trial, name: str, range_: Range) -> Any:
+    if range_.choices is not None:
+        return trial.suggest_categorical(name, range_.choices)
+    assert range_.low is not None
+    assert range_.high is not None
+    if range_.whole:
+        return trial.suggest_int(name, int(range_.low), int(range_.high), step=int(range_.step or 1), log=range_.log)
+    return float(f"{trial.suggest_float(name, range_.low, range_.high, step=range_.step, log=range_.log):.{DIGITS}g}")
+
+
+def _digest(settings: dict[str, Any]) -> str:
+    """A short name for settings."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _edge(range_: Range, index: int) -> Any:
+    """The first or the last value of a range."""
+    return range_.choices[index] if range_.choices is not None else (range_.low, range_.high)[index]
+
+
+def _inside(value: Any, range_: Range) -> bool:
+    if range_.choices is not None:
+        return value in range_.choices
+    assert range_.low is not None
+    assert range_.high is not None
+    return isinstance(value, (int, float)) and range_.low <= value <= range_.high
