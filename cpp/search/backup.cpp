@@ -6,7 +6,15 @@
 
 namespace ramify {
 
-void update_value(Node& node, const Edges& edges) {
+void update_value(const Graph& graph, Node& node, const Edges& edges) {
+  if (node.tallied) {
+    const Marginals seen = graph.marginals(node);
+    if (seen.head->changed) seen.settle(edges);
+    const auto total = static_cast<double>(1 + std::uint64_t{seen.head->counted});
+    for (int p = 0; p < 2; ++p)
+      store(node.value[p], static_cast<float>((static_cast<double>(node.evaluation[p]) + seen.head->sum[p]) / total));
+    return;
+  }
   const std::uint32_t opened = node.opened;
   // Two edges at a time; two running sums for each player, so that the additions of one do not wait for the other.
   Double2 sums[2][2] = {{{node.evaluation[0], 0.0}, {}}, {{node.evaluation[1], 0.0}, {}}};

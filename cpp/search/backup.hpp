@@ -8,14 +8,16 @@
 namespace ramify {
 
 // Takes over the child's value into edge `edge`.
-inline void update_edge(const Graph& graph, const Settings& settings, const Edges& edges, std::uint32_t edge) {
+inline void update_edge(const Graph& graph, const Settings& settings, const Node& node, const Edges& edges,
+                        std::uint32_t edge) {
+  graph.note_change(node, edges, edge);
   edges.child[edge] &= ~kPending;
   take_value(edges, edge, graph.node(child_of(edges, edge)), settings.discount);
 }
 
 // Recomputes the node's value from its evaluation and its edges, whose values are those of this visit: selection took
 // them from the children on the way down, and update_edge the one that changed since.
-void update_value(Node& node, const Edges& edges);
+void update_value(const Graph& graph, Node& node, const Edges& edges);
 
 // The same where chance decides: the mean of the outcomes that have a value, by their probabilities. Nothing changes while
 // none has.

@@ -90,7 +90,26 @@ NodeId Graph::create(int thread, Key key) {
   return id;
 }
 
-void Graph::give_words(int thread, Node& node) { node.words = allocator(thread).allocate(word_count(node)); }
+void Graph::give_words(int thread, Node& node) { node.words = allocator(thread).allocate(block_words(node)); }
+
+// Moves the words of a node to where there is room for its marginals, and sums these.
+void Graph::keep_marginals(int thread, Node& node) {
+  const std::uint32_t size = word_count(node);
+  const Offset block = allocator(thread).allocate(Marginals::words(node));
+  std::memcpy(arena_.at<std::uint32_t>(block), arena_.at<std::uint32_t>(node.words), size * 4);
+  allocator(thread).release(node.words, size);
+  node.words = block;
+  node.tallied = true;
+  fill_marginals(node);
+}
+
+void Graph::fill_marginals(const Node& node) const {
+  const Marginals sums = marginals(node);
+  const Edges edges = this->edges(node);
+  std::fill_n(sums.edge, sums.outcomes[0] * sums.outcomes[1], Marginals::kNoEdge);
+  for (std::uint32_t e = 0; e < node.opened; ++e) sums.edge_of(edges.pair[e]) = static_cast<std::uint8_t>(e);
+  sums.sum_up(edges);
+}
 
 void Graph::add_parent(int thread, const Node& child, NodeId parent) {
   const Offset link = allocator(thread).allocate(sizeof(ParentLink) / 4);
@@ -156,9 +175,12 @@ std::uint32_t Graph::add_edge(int thread, Node& node, const float (&q)[2]) {
 }
 
 std::uint32_t Graph::open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]) {
+  if (node.opened == Marginals::kFew && extras_.marginals && !node.tallied && Marginals::suit(node))
+    keep_marginals(thread, node);
   const std::uint32_t edge = add_edge(thread, node, q);
   if (node.joint()) {
     edges(node).pair[edge] = pair;
+    if (node.tallied) marginals(node).edge_of(pair) = static_cast<std::uint8_t>(edge);
     return edge;
   }
   if (pair != edge) {
@@ -219,6 +241,7 @@ void Graph::exchange_players(Node& node) const {
     }
   }
   std::swap(node.outcomes[0], node.outcomes[1]);
+  if (node.tallied) fill_marginals(node);
   node.acting = exchanged(node.acting);
 }
 
@@ -231,7 +254,7 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
   to = from;
   if (from.words) {
     give_words(0, to);
-    std::memcpy(arena_.at<std::uint32_t>(to.words), old.arena_.at<std::uint32_t>(from.words), word_count(from) * 4);
+    std::memcpy(arena_.at<std::uint32_t>(to.words), old.arena_.at<std::uint32_t>(from.words), block_words(from) * 4);
   }
   std::memcpy(static_cast<void*>(&to + 1), &from + 1, (node_words() - kNodeWords) * 4);
   if (extras_.proofs) proof(to).parents = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/arena.hpp"
+#include "search/marginals.hpp"
 #include "search/node.hpp"
 
 namespace ramify {
@@ -82,13 +83,21 @@ class Graph {
     bool proofs = false;
     bool strategies = false;
     bool weights = false;
+    bool marginals = false;
   };
   Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras);
 
   Node& node(NodeId id) const { return *arena_.at<Node>(id); }
   NodeId terminal() const { return terminal_; }  // the one node of every finished game
-  std::uint32_t* words(const Node& node, int player) const {
+  [[gnu::always_inline]] std::uint32_t* words(const Node& node, int player) const {
     return arena_.at<std::uint32_t>(node.words) + (player == 1 && acts(node.acting, 0) ? node.outcomes[0] : 0);
+  }
+  [[gnu::always_inline]] Marginals marginals(const Node& node) const {  // only of a node with `tallied`
+    return Marginals::of(arena_.at<std::uint32_t>(node.words), node);
+  }
+  // Says that the visits or the value of an edge are about to change.
+  [[gnu::always_inline]] void note_change(const Node& node, const Edges& edges, std::uint32_t edge) const {
+    if (node.tallied) marginals(node).note(edges, edge);
   }
   ChanceWords chance(const Node& node) const {  // only where chance decides
     const std::uint32_t n = node.outcomes[0];
@@ -174,7 +183,12 @@ class Graph {
   }
   bool reserve(int thread);
   void set_count(std::uint32_t count);
+  static std::uint32_t block_words(const Node& node) {
+    return node.tallied ? Marginals::words(node) : word_count(node);
+  }
   Allocator& allocator(int thread) { return allocators_[static_cast<std::size_t>(thread)]; }
+  void keep_marginals(int thread, Node& node);
+  void fill_marginals(const Node& node) const;
   std::uint32_t add_edge(int thread, Node& node, const float (&q)[2]);
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);

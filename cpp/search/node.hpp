@@ -11,6 +11,7 @@
 // the words are three numbers per outcome, in the order of the game: see ChanceWords.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <thread>
@@ -55,6 +56,7 @@ struct Node {
   std::uint8_t lock;
   bool rewarded : 1;  // the edge block has rewards
   bool touched : 1;   // its value has to be recomputed; see Search::touch
+  bool tallied : 1;   // its words are followed by Marginals
 
   // Who chooses among several outcomes here; player 0 if nobody does. Only meaningful unless `joint`.
   int chooser() const { return outcomes[0] > 1 || !acts(acting, 1) ? 0 : 1; }
@@ -138,10 +140,19 @@ static_assert(Arena::kEnd <= kPending);
 constexpr std::uint32_t kExchanged = 1;  // another: the child has the players the other way round; offsets are even
 
 // Room for `opened` edges: sizes grow by about a half, so that blocks of few sizes are reused often.
-constexpr std::uint32_t edge_capacity(std::uint32_t opened) {
+constexpr std::uint32_t compute_capacity(std::uint32_t opened) {
   if (opened <= 4) return opened <= 1 ? opened : opened <= 2 ? 2 : 4;
   const std::uint32_t top = std::bit_ceil(opened);
   return opened <= top / 4 * 3 ? top / 4 * 3 : top;
+}
+// Small ones from a table: asked at every turn, and the jumps above cannot be guessed.
+constexpr auto kCapacities = [] {
+  std::array<std::uint8_t, 65> table{};
+  for (std::uint32_t opened = 0; opened < table.size(); ++opened) table[opened] = static_cast<std::uint8_t>(compute_capacity(opened));
+  return table;
+}();
+constexpr std::uint32_t edge_capacity(std::uint32_t opened) {
+  return opened < kCapacities.size() ? kCapacities[opened] : compute_capacity(opened);
 }
 
 // Pointers into a node's edge block, whose arrays lie one after another.

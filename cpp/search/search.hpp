@@ -42,7 +42,8 @@ class Search final : public AnySearch {
       : dynamics_(std::move(dynamics)),
         settings_(settings),
         graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads,
-               {settings.solver, mixes(settings), settings.error_scale > 0.0}),
+               {settings.solver, mixes(settings), settings.error_scale > 0.0,
+                settings.opponent_weights == OpponentWeights::kConditional && !mixes(settings)}),
         observation_size_(observation_size),
         root_cursor_(std::move(root)) {
     constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
@@ -332,7 +333,7 @@ class Search final : public AnySearch {
   void finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values, const std::vector<Step>& path);
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
   void look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& node);
-  void take_news(const Edges& edges, std::uint32_t edge);
+  void take_news(const Node& node, const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
   void touch(const std::vector<Step>& path);
   void settle();

@@ -222,7 +222,73 @@ std::uint32_t select_outcome(const Graph& graph, const Settings& s, const Node& 
   return best.index;
 }
 
-Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
+double visited_prior(const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n) {
+  double mass = 0.0;
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (visits[i]) mass += static_cast<double>(decode_prior(words[i]));
+  return mass;
+}
+
+// As `scores_of`, where NaN says that there is no value yet; nothing where there is no outcome.
+inline Int4 known_scores(const float* values, const std::uint32_t* visits, const std::uint32_t* words, Int4 there, float u,
+                         float fpu) {
+  const Float4 value = lanes<Float4>(values);
+  const Float4 prior = std::bit_cast<Float4>(((lanes<Uint4>(words) >> 4) & 0x0ffff000u) | kPriorBase);
+  const Float4 tried = __builtin_convertvector(std::bit_cast<Int4>(lanes<Uint4>(visits) + 1u), Float4);
+  const Int4 bits = std::bit_cast<Int4>((value == value ? value : all(fpu)) + all(u) * prior / tried);
+  return there ? bits ^ ((bits >> 31) & 0x7fffffff) : Int4{} + std::numeric_limits<std::int32_t>::min();
+}
+
+// The best of up to eight outcomes, as `Best` finds it, without jumps: which one is ahead changes from visit to visit, and so
+// does their number. Reads eight numbers everywhere: what follows in the node's block is left out.
+std::uint32_t best_of_eight(const float* values, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n,
+                            float u, float fpu) {
+  const Int4 there[2] = {Int4{0, 1, 2, 3} < static_cast<std::int32_t>(n), Int4{4, 5, 6, 7} < static_cast<std::int32_t>(n)};
+  const Int4 scores[2] = {known_scores(values, visits, words, there[0], u, fpu),
+                          known_scores(values + 4, visits + 4, words + 4, there[1], u, fpu)};
+  const std::int32_t score = top(max4(scores[0], scores[1]));
+  const Uint4 tied[2] = {lanes<Uint4>(words) & std::bit_cast<Uint4>((scores[0] == score) & there[0]),
+                         lanes<Uint4>(words + 4) & std::bit_cast<Uint4>((scores[1] == score) & there[1])};
+  const std::uint32_t word = top(max4(tied[0], tied[1]));
+  return joined((Uint4{0, 1, 2, 3} & std::bit_cast<Uint4>(tied[0] == word)) |
+                (Uint4{4, 5, 6, 7} & std::bit_cast<Uint4>(tied[1] == word)));
+}
+
+// As select_outcome, with sums that were kept.
+std::uint32_t select_summed(const Graph& graph, const Settings& s, const Node& node, int player, float u,
+                            const Marginals& seen, const Range& range, float& fpu) {
+  const std::uint32_t* words = graph.words(node, player);
+  const std::uint32_t n = node.outcomes[player];
+  const std::uint32_t* visits = seen.visits[player];
+  fpu = first_play(s, node, player, s.fpu == FirstPlay::kReduction ? visited_prior(visits, words, n) : 0.0, range);
+  const float* values = seen.value[player];
+  float scaled[Marginals::kMostOutcomes + 1];
+  if (range.active) {
+    for (std::uint32_t i = 0; i < n; ++i) scaled[i] = range.of(values[i]);
+    values = scaled;
+  }
+  if (n <= Marginals::kEight) return best_of_eight(values, visits, words, n, u, fpu);
+  Best best;
+  for (std::uint32_t i = 0; i < n; ++i)
+    best.offer(ordered(score_of(std::isnan(values[i]) ? fpu : values[i], u, decode_prior(words[i]), visits[i])), words[i], i);
+  return best.index;
+}
+
+Pick select_tallied(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
+  const Marginals seen = graph.marginals(node);
+  if (seen.head->changed) seen.settle_now(graph.edges(node));
+  const float u = exploration(s, node);
+  Pick pick{kUntried, 0, {0.0f, 0.0f}};
+  std::uint32_t chosen[2];
+  for (int p = 0; p < 2; ++p)
+    chosen[p] = select_summed(graph, s, node, p, u, seen, ranges[p], pick.fpu[p]);
+  pick.pair = make_pair_word(chosen[0], chosen[1]);
+  const std::uint8_t edge = seen.edge_of(pick.pair);
+  if (edge != Marginals::kNoEdge) pick.edge = edge;
+  return pick;
+}
+
+[[gnu::noinline]] Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
   const Edges edges = node.opened ? graph.edges(node) : Edges{};
   const Tallies seen(graph, s, node, edges);
   const float u = exploration(s, node);
@@ -231,7 +297,7 @@ Pick select_joint(const Graph& graph, const Settings& s, const Node& node, const
   for (int p = 0; p < 2; ++p)
     chosen[p] = select_outcome(graph, s, node, p, u, seen.of(p), ranges[p], pick.fpu[p]);
   pick.pair = make_pair_word(chosen[0], chosen[1]);
-  pick.edge = find_pair(node, edges, pick.pair);
+  pick.edge = find_pair(graph, node, edges, pick.pair);
   return pick;
 }
 
@@ -351,20 +417,49 @@ std::uint32_t select_known(const Graph& graph, const Settings& s, const Node& no
   return best;
 }
 
+namespace {
+
+// Without a discount: most children are as they were, and then there is nothing to write or to sum. The sum of two floats is
+// the same rounded once as by way of a double.
+template <bool kRewarded>
+void refresh_undiscounted(const Graph& graph, const Node& node, const Edges& edges) {
+  for (std::uint32_t e = 0; e < node.opened; ++e) {
+    const std::uint32_t link = edges.child[e];
+    const NodeId id = child_of(edges, e);
+    if (!id) continue;
+    const Node& child = graph.node(id);
+    if (load(child.status) < Status::kReady) continue;
+    const std::uint32_t first = link & kExchanged;
+    const float values[2] = {(kRewarded ? edges.reward[0][e] : 0.0f) + load(child.value[first]),
+                             (kRewarded ? edges.reward[1][e] : 0.0f) + load(child.value[first ^ 1])};
+    const bool same = (values[0] == edges.q[0][e]) & (values[1] == edges.q[1][e]) & !(link & kPending);
+    if (same) continue;
+    graph.note_change(node, edges, e);
+    edges.child[e] = link & ~kPending;
+    for (int p = 0; p < 2; ++p) edges.q[p][e] = values[p];
+  }
+}
+
+}  // namespace
+
 void refresh_edges(const Graph& graph, const Settings& s, const Node& node) {
   if (!node.opened) return;
   const Edges edges = graph.edges(node);
+  if (s.discount == 1.0)
+    return node.rewarded ? refresh_undiscounted<true>(graph, node, edges) : refresh_undiscounted<false>(graph, node, edges);
   for (std::uint32_t e = 0; e < node.opened; ++e) {
     const NodeId id = child_of(edges, e);
     if (!id) continue;
     const Node& child = graph.node(id);
     if (load(child.status) < Status::kReady) continue;
+    graph.note_change(node, edges, e);
     edges.child[e] &= ~kPending;
     take_value(edges, e, child, s.discount);
   }
 }
 
 Pick select(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges) {
+  if (node.tallied) return select_tallied(graph, settings, node, ranges);
   return node.joint() ? select_joint(graph, settings, node, ranges)
                       : select_single(graph, settings, node, ranges);
 }

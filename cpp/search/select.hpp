@@ -36,13 +36,17 @@ struct OutcomeCounts {
 OutcomeCounts count_outcomes(const Graph& graph, const Settings& settings, const Node& node, int player);
 
 // The edge of a pair of outcomes, where both choose; kUntried if there is none.
-inline std::uint32_t find_pair(const Node& node, const Edges& edges, std::uint32_t pair) {
+inline std::uint32_t find_pair(const Graph& graph, const Node& node, const Edges& edges, std::uint32_t pair) {
+  if (node.tallied) {
+    const std::uint8_t edge = graph.marginals(node).edge_of(pair);
+    return edge == Marginals::kNoEdge ? kUntried : edge;
+  }
   for (std::uint32_t e = 0; e < node.opened; ++e)
     if (edges.pair[e] == pair) return e;
   return kUntried;
 }
 inline std::uint32_t find_pair(const Graph& graph, const Node& node, std::uint32_t pair) {
-  return node.opened ? find_pair(node, graph.edges(node), pair) : kUntried;
+  return node.opened ? find_pair(graph, node, graph.edges(node), pair) : kUntried;
 }
 
 // Root only: an outcome that has been tried, but fewer times than forced playouts ask for, is chosen in place of what

@@ -179,19 +179,14 @@ class PyRat {
   State assemble(pyrat::Maze maze, const std::vector<int>& cheese, std::array<pyrat::Player, 2> players, int turn,
                  int max_turns) const;
 
+  // Without branches: a search that tries every action cannot guess them.
   static void move(const pyrat::Setup& setup, pyrat::Player& player, Action action) {
-    if (player.mud > 0) {
-      --player.mud;
-      ++player.misses;
-      return;
-    }
-    const pyrat::Passage passage = setup.maze.at(player.cell, action);
-    if (passage == pyrat::kWall) {
-      ++player.misses;
-      return;
-    }
-    player.cell = static_cast<std::uint16_t>(setup.maze.neighbour(player.cell, action));
-    player.mud = passage == pyrat::kOpen ? std::uint8_t{0} : passage;
+    const pyrat::Step step = setup.steps[player.cell * std::size_t{pyrat::kActions} + static_cast<std::size_t>(action)];
+    const bool free = player.mud == 0;
+    const std::uint16_t cell = free ? step.cell : player.cell;
+    player.misses = static_cast<std::uint16_t>(player.misses + (cell == player.cell));
+    player.cell = cell;
+    player.mud = static_cast<std::uint8_t>(free ? step.mud : player.mud - 1);
   }
 
   // Half points that each player takes where they stand now.

@@ -129,7 +129,9 @@ void Search<D>::cancel_collisions() {
       }
       for (const Step& step : collision.path) {
         Node& node = graph_.node(step.node);
-        graph_.edges(node).visits[step.edge] -= collision.visits;
+        const Edges edges = graph_.edges(node);
+        graph_.note_change(node, edges, step.edge);
+        edges.visits[step.edge] -= collision.visits;
         node.visits -= collision.visits;
       }
       touch(collision.path);

@@ -133,6 +133,7 @@ RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& n
   if (edge == kUntried) return {edge, 0, 0, {}};
   ++node.visits;
   const Edges edges = graph_.edges(node);
+  graph_.note_change(node, edges, edge);
   return {edge, edges.visits[edge]++, child_of(edges, edge), joint_of(node, edges, edge, worker.symmetry)};
 }
 
@@ -173,7 +174,9 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards r
     graph_.add_parent(worker.index, graph_.node(child), worker.path.back().node);
   }
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
-  graph_.edges(node).child[edge] = child | mark | (ready ? 0 : kPending);
+  const Edges edges = graph_.edges(node);
+  graph_.note_change(node, edges, edge);
+  edges.child[edge] = child | mark | (ready ? 0 : kPending);
   return child;
 }
 
@@ -396,6 +399,7 @@ void Search<D>::shape(Worker& worker, Node& node, Acting acting, const int (&cou
   node.acting = acting;
   for (int p = 0; p < 2; ++p) node.outcomes[p] = static_cast<std::uint16_t>(counts[p]);
   node.opened = 0;
+  node.tallied = false;
   if (word_count(node) > room) {
     node.words = 0;
     if (mixed) graph_.mixing(node).block = 0;
@@ -444,6 +448,7 @@ void Search<D>::collide(Worker& worker) {
     Node& node = graph_.node(step.node);
     NodeLock lock(node, threaded());
     const Edges edges = graph_.edges(node);
+    graph_.note_change(node, edges, step.edge);
     edges.visits[step.edge] += visits - 1;
     node.visits += visits - 1;
     if (!defers() || edges.child[step.edge] & kPending) continue;
@@ -451,7 +456,7 @@ void Search<D>::collide(Worker& worker) {
     const float share = static_cast<float>(visits) / static_cast<float>(edges.visits[step.edge]);
     for (int p = 0; p < 2; ++p)
       if (acts(node.acting, p)) store(child.value[p], load(child.value[p]) - loss * share);
-    update_edge(graph_, settings_, edges, step.edge);
+    update_edge(graph_, settings_, node, edges, step.edge);
   }
 }
 

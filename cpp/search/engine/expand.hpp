@@ -102,7 +102,7 @@ void Search<D>::look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& n
       const std::uint32_t edge = graph_.open(worker.index, node, make_pair_word(k / n1, k % n1), kNothing);
       graph_.edges(node).child[edge] = graph_.terminal();
       graph_.set_reward(worker.index, node, edge, last[k]);
-      update_edge(graph_, settings_, graph_.edges(node), edge);
+      update_edge(graph_, settings_, node, graph_.edges(node), edge);
     }
   } catch (const std::bad_alloc& error) {  // visits may find the rest
     graph_.stop_growing(error);
@@ -137,7 +137,7 @@ void Search<D>::look_ahead(Worker& worker, const Cursor& cursor, Node& node) {
       const std::uint32_t edge = graph_.open(worker.index, node, place, kNothing);
       graph_.set_reward(worker.index, node, edge, rewards);
       graph_.edges(node).child[edge] = graph_.terminal();
-      update_edge(graph_, settings_, graph_.edges(node), edge);
+      update_edge(graph_, settings_, node, graph_.edges(node), edge);
     } catch (const std::bad_alloc& error) {  // visits may find it yet
       graph_.stop_growing(error);
       break;
@@ -168,8 +168,8 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
 }
 
 template <class D>
-void Search<D>::take_news(const Edges& edges, std::uint32_t edge) {
-  update_edge(graph_, settings_, edges, edge);
+void Search<D>::take_news(const Node& node, const Edges& edges, std::uint32_t edge) {
+  update_edge(graph_, settings_, node, edges, edge);
   if (settings_.normalize != Normalize::kMinMax) return;
   const std::lock_guard<std::mutex> guard(bounds_mutex_);
   for (int p = 0; p < 2; ++p) {
@@ -193,10 +193,10 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     Node& node = graph_.node(step->node);
     NodeLock lock(node, threaded());
     const Edges edges = graph_.edges(node);
-    take_news(edges, step->edge);
+    take_news(node, edges, step->edge);
     if (plain_) [[likely]] {
       if (is_chance(node)) update_chance(graph_, node, edges);
-      else update_value(node, edges);
+      else update_value(graph_, node, edges);
       continue;
     }
     if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
@@ -224,17 +224,18 @@ template <class D>
 void Search<D>::settle() {
   for (std::size_t depth = touched_.size(); depth-- > 0;) {
     for (const Step& step : touched_[depth]) {
-      const Edges edges = graph_.edges(graph_.node(step.node));
+      const Node& node = graph_.node(step.node);
+      const Edges edges = graph_.edges(node);
       const std::uint32_t child = edges.child[step.edge];
       if (!(child & kPending) || load(graph_.node(child_of(edges, step.edge)).status) == Status::kReady)
-        update_edge(graph_, settings_, edges, step.edge);
+        update_edge(graph_, settings_, node, edges, step.edge);
     }
     for (const Step& step : touched_[depth]) {
       Node& node = graph_.node(step.node);
       if (!node.touched) continue;
       node.touched = false;
       if (is_chance(node)) update_chance(graph_, node, graph_.edges(node));
-      else update_value(node, graph_.edges(node));
+      else update_value(graph_, node, graph_.edges(node));
     }
     touched_[depth].clear();
   }
@@ -246,7 +247,7 @@ void Search<D>::revalue(Node& node, const Edges& edges) {
   const bool mixed = mixes(settings_) && node.joint();
   if (is_chance(node)) update_chance(graph_, node, edges);
   else if (mixed) update_mixed_value(graph_, node, edges);
-  else if (!weighted()) update_value(node, edges);
+  else if (!weighted()) update_value(graph_, node, edges);
   if (weighted()) update_weights(graph_, node, edges, !mixed);
   if (!settings_.solver) return;
   for (int p = 0; p < 2; ++p) store(node.value[p], clip(graph_.proof(node), p, node.value[p]));
@@ -285,7 +286,7 @@ void Search<D>::tell_root(Worker& worker) {
   NodeLock lock(root, threaded());
   const Edges edges = graph_.edges(root);
   for (const std::uint32_t edge : worker.news) {
-    take_news(edges, edge);
+    take_news(root, edges, edge);
     if (mixes(settings_) && root.joint()) learn(graph_, settings_, root, edges, edge);
   }
   worker.news.clear();
@@ -299,9 +300,10 @@ void Search<D>::cancel_step(const Step& step, std::uint32_t visits) {
   Node& node = graph_.node(step.node);
   NodeLock lock(node, threaded());
   const Edges edges = graph_.edges(node);
+  graph_.note_change(node, edges, step.edge);
   edges.visits[step.edge] -= visits;
   node.visits -= visits;
-  if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, edges, step.edge);
+  if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, edges, step.edge);
   revalue(node, edges);
 }
 
