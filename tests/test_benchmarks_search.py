@@ -62,6 +62,7 @@ def test_search_measures_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
         ("bytes/node", 200),
         ("times", 1.0),
         ("times", 1.7),
+        ("times", 0.3),
         ("leaves/s", 0.25e6),
     }
     names = [(row["name"], row["unit"]) for row in table]
