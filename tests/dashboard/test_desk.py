@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,20 @@ def test_analyses_take_turns_and_moves_do_not_wait_for_them() -> None:
     assert order.index("move") < 6
     assert sorted(order[-3:-1]) in (["a", "b"], ["a", "a"], ["b", "b"])
     assert {*order[:5]} >= {"a", "b"}  # neither waits for the other's end
+    desk.close()
+
+
+def test_quick_moves_do_not_wait_for_long_ones() -> None:
+    """One thread for quick moves; two long moves end only after the quick one was answered."""
+    desk, answered = Desk(1, 2), threading.Event()
+
+    async def all_at_once() -> list[bool]:
+        long = [asyncio.ensure_future(desk.move(lambda: answered.wait(30), long=True)) for _ in range(2)]
+        await asyncio.sleep(0.01)  # they have begun
+        await desk.move(answered.set)
+        return await asyncio.gather(*long)
+
+    assert run_async(all_at_once()) == [True, True]
     desk.close()
 
 

@@ -1,6 +1,7 @@
 """Where the work is done: searches run in threads, the page never waits for them, and no client takes all the time.
 
-Moves are answered in the order in which they are asked for. An analysis works in short slices and queues up again
+Quick moves are answered in the order in which they are asked for, and never wait for moves that take seconds, which
+have threads of their own. An analysis works in short slices and queues up again
 after each, in threads of its own: any number of analyses share the processor evenly, and a move never waits for one.
 """
 
@@ -23,13 +24,14 @@ class Desk:
 
     def __init__(self, workers: int, analyses: int) -> None:
         self._moves = ThreadPoolExecutor(workers, "move")
+        self._long_moves = ThreadPoolExecutor(analyses, "long move")
         self._slices = ThreadPoolExecutor(workers, "analysis")
         self._reads = ThreadPoolExecutor(2, "read")
         self._places, self._taken = analyses, 0
 
-    async def move(self, work: Callable[[], T]) -> T:
-        """Something a person waits for: a move, a hint."""
-        return await asyncio.get_running_loop().run_in_executor(self._moves, work)
+    async def move(self, work: Callable[[], T], *, long: bool = False) -> T:
+        """Something a person waits for: a move, a hint. ``long``: it may take seconds."""
+        return await asyncio.get_running_loop().run_in_executor(self._long_moves if long else self._moves, work)
 
     async def slice(self, work: Callable[[], T]) -> T:
         """A part of something long."""
@@ -55,5 +57,5 @@ class Desk:
         return self._taken
 
     def close(self) -> None:
-        for pool in (self._moves, self._slices, self._reads):
+        for pool in (self._moves, self._long_moves, self._slices, self._reads):
             pool.shutdown(wait=False, cancel_futures=True)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ramify.dashboard.site import Site
 
 STEPS = (1, 10, 50, 100, 200, 400, 800, 1600, 3200, 10_000, 50_000)
+QUICK = 2_000  # simulations of a move for which others may wait
 TIMES = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 KEYS = {"ArrowUp": "UP", "ArrowDown": "DOWN", "ArrowLeft": "LEFT", "ArrowRight": "RIGHT", " ": "STAY"}
 KEYS |= {"w": "UP", "s": "DOWN", "a": "LEFT", "d": "RIGHT"}
@@ -276,7 +277,7 @@ class PlayPage:
                 return opponent.choose(turn) if epoch == self.epoch else (-1, "")
 
         try:
-            action, remark = await self.site.desk.move(choose)
+            action, remark = await self.site.desk.move(choose, long=self.takes_long())
         except Exception as error:  # of a program or a player that somebody else has written
             if epoch == self.epoch:
                 self.thinking = False
@@ -290,6 +291,11 @@ class PlayPage:
             tell(f"The opponent's answer {action!r} is not a legal move.")
             return None
         return int(action)
+
+    def takes_long(self) -> bool:
+        """Whether a move may take seconds: then it has to keep nobody else waiting."""
+        simulations, seconds = self.limits
+        return not isinstance(self.opponent, SearchOpponent) or seconds is not None or (simulations or 0) > QUICK
 
     def pace(self, player: int) -> None:
         """With a clock, the opponent takes no more time than it can afford."""
@@ -346,7 +352,7 @@ class PlayPage:
 
         self.status.content = f"{SPINNER} looking for a hint"
         try:
-            result = await self.site.desk.move(work)
+            result = await self.site.desk.move(work, long=self.takes_long())
         except Exception as error:  # of a network that does not fit, or of a user's game
             return tell(error)
         finally:
