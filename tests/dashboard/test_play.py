@@ -18,9 +18,15 @@ def ready(tab: Tab) -> bool:
 
 
 def choose(tab: Tab, label: str, option: str) -> None:
-    """Choose an entry of a list."""
-    tab.page.get_by_label(label, exact=True).first.click()
-    tab.page.locator(".q-menu .q-item", has_text=option).first.click()
+    """Choose an entry of a list, and wait for the page to follow: fields may come, go and move."""
+    entry = tab.page.locator(".q-menu .q-item", has_text=option).first
+    for _ in range(5):  # a field that moved away was not clicked
+        tab.page.get_by_label(label, exact=True).first.click()
+        if tab.soon(entry.is_visible):
+            break
+    entry.click()
+    tab.wait(lambda: tab.page.locator(".q-menu").count() == 0)
+    tab.page.wait_for_timeout(250)
 
 
 def new_game(tab: Tab, opponent: str, side: str | None = None) -> None:
@@ -104,7 +110,7 @@ def test_chess_to_mate_against_an_engine_over_uci(tab: Tab) -> None:
 def test_chess_as_black_is_seen_from_black(tab: Tab) -> None:
     tab.open("/play?game=chess")
     new_game(tab, "uci:", side="Black")
-    assert moves(tab) == ["e4"]
+    tab.wait(lambda: moves(tab) == ["e4"])
     boxes = [tab.page.locator(f'polygon[data-place="{place}"]').bounding_box() for place in ("e4", "e5")]
     assert boxes[0]["y"] < boxes[1]["y"]  # White's half is on top
 
