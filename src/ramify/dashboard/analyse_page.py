@@ -12,7 +12,7 @@ from ramify.dashboard.analyser import Analyser, Line
 from ramify.dashboard.board import Board, moves_html, safe_picture, turn_text
 from ramify.dashboard.catalog import typed_game
 from ramify.dashboard.desk import BusyError
-from ramify.dashboard.layout import GO, SPINNER, card, html, keyboard, tell
+from ramify.dashboard.layout import GO, SPINNER, card, html, keyboard, tell, turn_of
 from ramify.dashboard.play_page import KEYS
 from ramify.dashboard.views import Heat, bar_html, heated, matrix_html, read_path, tree_html
 from ramify.games import Game, State
@@ -219,8 +219,8 @@ class AnalysePage:
         return await self.go(len(self.turns))
 
     async def on_turn(self, event: Any) -> None:
-        if str(event.args).isdecimal() and len(str(event.args)) < 6:
-            await self.go(int(event.args))
+        if (turn := turn_of(event)) is not None:
+            await self.go(turn)
 
     async def on_row(self, event: Any) -> None:
         """A row of the table was clicked: play that move."""

@@ -15,7 +15,19 @@ from nicegui import events, ui
 from ramify.dashboard.board import Board, moves_html
 from ramify.dashboard.catalog import game_key
 from ramify.dashboard.desk import BusyError
-from ramify.dashboard.layout import GO, LONGEST_NUMBER, PROBLEMS, card, html, keyboard, refused, table, tell, whole
+from ramify.dashboard.layout import (
+    GO,
+    LONGEST_NUMBER,
+    PROBLEMS,
+    card,
+    html,
+    keyboard,
+    refused,
+    table,
+    tell,
+    turn_of,
+    whole,
+)
 from ramify.dashboard.library import STORE, Replay
 from ramify.dashboard.views import bar_html
 from ramify.games import make
@@ -247,8 +259,8 @@ class ReplayPage:
         ui.navigate.to(link("/analyse", **query))
 
     async def on_turn(self, event: Any) -> None:
-        if str(event.args).isdecimal() and len(str(event.args)) < 6:
-            self.go(int(event.args))
+        if (turn := turn_of(event)) is not None:
+            self.go(turn)
 
     def on_key(self, event: events.KeyEventArguments) -> None:
         if event.action.keydown and str(event.key.name) in ("ArrowLeft", "ArrowRight", "Home", "End"):

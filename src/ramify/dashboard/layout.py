@@ -97,6 +97,12 @@ def whole(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else 0
 
 
+def turn_of(event: Any) -> int | None:
+    """The turn that a click named (``GO``); None for anything else."""
+    text = str(event.args)
+    return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
 def tell(problem: Exception | str) -> None:
     """An error, as a message that goes away by itself."""
     text = problem if isinstance(problem, str) else (str(problem).partition("\n")[0] or type(problem).__name__)

@@ -14,7 +14,7 @@ from ramify.arena import Turn
 from ramify.dashboard.board import Board, moves_html, turn_text
 from ramify.dashboard.catalog import typed_game
 from ramify.dashboard.clock import CONTROLS, GameClock, clock_text
-from ramify.dashboard.layout import GO, PROBLEMS, SPINNER, card, html, keyboard, keys_html, tell
+from ramify.dashboard.layout import GO, PROBLEMS, SPINNER, card, html, keyboard, keys_html, tell, turn_of
 from ramify.dashboard.views import hint_html
 from ramify.engine import SearchResult
 from ramify.games import Game
@@ -388,8 +388,8 @@ class PlayPage:
             self.look(now + LOOK[key])
 
     def on_turn(self, event: Any) -> None:
-        if str(event.args).isdecimal() and len(str(event.args)) < 6:
-            self.look(int(event.args))
+        if (turn := turn_of(event)) is not None:
+            self.look(turn)
 
     def look(self, number: int) -> None:
         """Show an earlier position of the game; the last one is the game itself again."""

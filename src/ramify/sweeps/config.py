@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from ramify.arena import MatchConfig, Openings, PlayerConfig, read_player
-from ramify.base.settings import Settings, SettingsError, explain
+from ramify.base.settings import Settings, SettingsError
 from ramify.games import Game, make
 
 Value = bool | int | float | str
@@ -136,7 +136,4 @@ def load_sweep(path: str | Path, **changes: Any) -> SweepConfig:
         raise SettingsError(f"{path}: {error}") from None
     if not isinstance(read, dict):
         raise SettingsError(f"{path}: a sweep has settings such as game, player and settings")
-    try:
-        return SweepConfig(**{**read, **changes})
-    except ValidationError as error:  # from a nested group
-        raise SettingsError(explain(error, SweepConfig.model_fields, SweepConfig.what)) from None
+    return SweepConfig(**{**read, **changes})

@@ -48,14 +48,8 @@ def write_best(path: Path, config: SweepConfig, result: SweepResult) -> None:
         chosen = load_config(config.train, best.settings).model_dump(mode="json", exclude_defaults=True)
     else:
         chosen = {"game": config.game, "params": config.params, "search": best.settings}
-    text = yaml.safe_dump(_plain(chosen), sort_keys=False, default_flow_style=None, width=140)
+    text = yaml.safe_dump(chosen, sort_keys=False, default_flow_style=None, width=140)
     path.write_text("".join(f"# {line}\n" for line in head) + text, encoding="utf-8")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def settings_text(settings: dict[str, Any]) -> str:

@@ -10,8 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ramify.arena import ParallelSettings, Played, PlayerConfig, Standings, match, play, read_player, round_robin
-from ramify.arena.matches import fixtures
+from ramify.arena import (
+    Fixture,
+    ParallelSettings,
+    Played,
+    PlayerConfig,
+    Progress,
+    Standings,
+    fixtures,
+    match,
+    play,
+    read_player,
+    round_robin,
+)
 from ramify.base.settings import SettingsError
 from ramify.store import Store
 from ramify.sweeps.config import RUN, Range, SweepConfig
@@ -22,6 +33,7 @@ if TYPE_CHECKING:
     import optuna
 
     from ramify.games import Game
+    from ramify.training import TrainConfig
 
 SWEEP, STUDY, GAMES, BEST = "sweep.json", "study.sqlite", "games.sqlite", "best.yaml"
 MAY_GROW = ("trials", "confirm_games")  # settings that may change when a sweep is resumed
@@ -38,7 +50,6 @@ class SweepProgress:
     trial: int | None = None
     games: int = 0
     wanted: int = 0
-    elo: float | None = None
     best: Trial | None = None
 
 
@@ -90,8 +101,7 @@ class Sweep:
     def _check(self) -> None:
         """Raise an error for settings that cannot be tried, and for a folder with another sweep."""
         for index in (0, -1):
-            edge = {name: _edge(range_, index) for name, range_ in self.config.settings.items()}
-            self._candidate_of(edge, check=True)
+            self._apply({name: _edge(range_, index) for name, range_ in self.config.settings.items()})
         for start in self.config.start:
             if unknown := start.keys() - self.config.settings.keys():
                 raise SettingsError(f"start: {', '.join(sorted(unknown))} is not among the settings of the sweep")
@@ -141,7 +151,7 @@ class Sweep:
         """The Elo of settings against the pool; the trial ends early if it is hopeless."""
         import optuna
 
-        player = self._candidate_of(settings, number=trial.number)
+        player = self._player_of(settings, trial.number)
         others = [other for other in self.pool if other.identity != player.identity]
         elo = 0.0
         for games in self.config.rungs():
@@ -170,30 +180,37 @@ class Sweep:
         found = [trial for trial in self.trials() if trial.state == "complete"]
         return best_of(found) if found else None
 
-    def _candidate_of(self, settings: dict[str, Any], *, number: int = 0, check: bool = False) -> PlayerConfig:
-        """The player with these settings; trains its network where training settings are tuned."""
+    def _apply(self, settings: dict[str, Any]) -> PlayerConfig | TrainConfig:
+        """The player or the training run with these settings; raises a ValueError if it cannot have them."""
         if self.base is not None:
             return self.base.replace(**settings)
-        from ramify.training import load_config, train
+        from ramify.training import load_config
 
         assert self.config.train is not None
-        config = load_config(self.config.train, {**settings, "loop.max_seconds": self.config.train_seconds})
-        if check:
-            return self.pool[0]
+        return load_config(self.config.train, {**settings, "loop.max_seconds": self.config.train_seconds})
+
+    def _player_of(self, settings: dict[str, Any], number: int) -> PlayerConfig:
+        """The player of a trial; trains its network where training settings are tuned."""
+        chosen = self._apply(settings)
+        if isinstance(chosen, PlayerConfig):
+            return chosen
+        from ramify.training import train
+
         run = self.folder / "runs" / _digest(settings)  # a trial that was stopped goes on with its run
         self._show(SweepProgress("training", self.config.trials, number, best=self._best()))
-        train(config, run)
+        train(chosen, run)
         return read_player(self.config.player.replace(RUN, str(run)))
 
     def _play(
-        self, players: Sequence[PlayerConfig], wanted: Sequence[Any], phase: str, trial: int | None
+        self, players: Sequence[PlayerConfig], wanted: Sequence[Fixture], phase: str, trial: int | None
     ) -> list[Played]:
-        best = self._best()
+        watch = self._games(phase, trial)
+        return play(self.game, players, wanted, results=self._results, parallel=self.parallel, watch=watch)
 
-        def show(progress: Any) -> None:
-            self._show(SweepProgress(phase, self.config.trials, trial, progress.done, progress.wanted, best=best))
-
-        return play(self.game, players, wanted, results=self._results, parallel=self.parallel, watch=show)
+    def _games(self, phase: str, trial: int | None) -> Callable[[Progress], None]:
+        """Shows the progress of games."""
+        best, trials = self._best(), self.config.trials
+        return lambda games: self._show(SweepProgress(phase, trials, trial, games.done, games.wanted, best))
 
     def _confirm(self) -> Confirmation | None:
         """New games between the best settings and the player as it is: the best of many trials is partly luck."""
@@ -203,12 +220,6 @@ class Sweep:
         player = self.base.replace(**best.settings)
         if player.identity == self.base.identity:
             return None
-
-        def show(progress: Any) -> None:
-            self._show(
-                SweepProgress("confirmation", self.config.trials, None, progress.done, progress.wanted, best=best)
-            )
-
         found = match(
             self.game,
             player,
@@ -217,7 +228,7 @@ class Sweep:
             config=self.config.matches(self.config.seed + 1),
             results=self._results,
             parallel=self.parallel,
-            watch=show,
+            watch=self._games("confirmation", None),
         )
         return Confirmation(found.wins, found.draws, found.losses, found.elo, *found.elo_interval)
 
