@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ramify.evaluators.threads import CallThreads
+from ramify.evaluators.threads import CallQueue, CallThreads
 
 
 @pytest.mark.parametrize("here", [False, True])
@@ -102,3 +102,59 @@ if not child:
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+class TestQueue:
+    def test_results_are_in_order_and_callers_take_turns(self) -> None:
+        """With one thread, calls happen in the order in which they were made, whoever made them."""
+        queue, begun, release = CallQueue("test", 1), [], threading.Event()
+        calls: list[Callable[[], int]] = [lambda n=n: (release.wait(30) and begun.append(n)) or n for n in range(6)]
+        results: dict[int, list[int]] = {}
+        callers = []
+        for first in (0, 3):
+            callers.append(
+                threading.Thread(
+                    target=lambda first=first: results.update({first: queue.run(calls[first : first + 3])})
+                )
+            )
+            callers[-1].start()
+            while queue._executor._work_queue.qsize() < first + 2:  # all of its calls are in the queue
+                time.sleep(0.001)
+        release.set()
+        for caller in callers:
+            caller.join(30)
+        assert results == {0: [0, 1, 2], 3: [3, 4, 5]}
+        assert begun == [0, 1, 2, 3, 4, 5]
+
+    def test_no_more_at_once_than_threads_and_no_fewer(self) -> None:
+        meeting = threading.Barrier(2, timeout=30)
+        idents = set(CallQueue("test", 2).run([lambda: meeting.wait() * 0 + threading.get_ident()] * 6))
+        assert len(idents) == 2
+        assert threading.get_ident() not in idents
+
+    def test_errors_are_raised_and_the_rest_is_left(self) -> None:
+        done: list[int] = []
+
+        def bad() -> None:
+            raise OverflowError("the second")
+
+        queue = CallQueue("test", 1)
+        with pytest.raises(OverflowError, match="the second"):
+            queue.run([lambda: done.append(1), bad, lambda: time.sleep(0.2), *[lambda: done.append(3)] * 50])
+        assert done == [1]
+        assert queue.run([lambda: 5]) == [5]
+        assert queue.run([]) == []
+
+    def test_a_forked_process_starts_threads_of_its_own(self) -> None:
+        code = """
+import os, warnings
+warnings.simplefilter("ignore")
+from ramify.evaluators.threads import CallQueue
+queue = CallQueue("test", 2)
+assert queue.run([lambda: 1] * 3) == [1, 1, 1]
+child = os.fork()
+if not child:
+    os._exit(queue.run([lambda: 3, lambda: 4])[1])
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 4
+"""
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

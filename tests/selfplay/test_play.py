@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -243,6 +244,35 @@ def test_overlapping_evaluations_count_once_as_busy_time() -> None:
     assert selfplay.batches > 4
     assert 0.005 * selfplay.batches < selfplay.busy  # two at once take at least 0.01 s together
     assert 0 < measure(selfplay).busy <= 1
+
+
+def test_evaluators_may_be_called_for_both_shares_at_once() -> None:
+    """Only those that say so; the games are the same, though the answers for the first share come last."""
+
+    class Both(HashEvaluator):
+        concurrent, wait = True, 0.1
+
+        def __init__(self) -> None:
+            super().__init__(4, True)
+            self.lock, self.inside, self.most, self.calls = threading.Lock(), 0, 0, 0
+
+        def evaluate(self, batch: rf.Batch) -> rf.Evaluation:
+            with self.lock:
+                self.inside, self.calls = self.inside + 1, self.calls + 1
+                self.most, turn = max(self.most, self.inside), self.calls
+            time.sleep(self.wait if turn < 4 and turn % 2 else 0)
+            try:
+                return super().evaluate(batch)
+            finally:
+                with self.lock:
+                    self.inside -= 1
+
+    class One(Both):
+        concurrent = False
+
+    both, one = Both(), One()
+    assert all(map(same, play("hex", both, parallel_games=6), play("hex", one, parallel_games=6)))
+    assert (both.most, one.most) == (2, 1)
 
 
 class Breaking:

@@ -73,7 +73,11 @@ class Evaluation:
 
 @runtime_checkable
 class Evaluator(Protocol):
-    """Anything that evaluates a batch of positions."""
+    """Anything that evaluates a batch of positions.
+
+    Optional attribute: ``concurrent = True`` says that several threads may call ``evaluate`` at once; then self-play
+    evaluates the batches of both halves of its games at once.
+    """
 
     def evaluate(self, batch: Batch) -> Evaluation: ...
 

@@ -59,6 +59,7 @@ class LatentSource:
         device = getattr(model, "input_device", None)
         self._device = None if device is None else loaded_torch().device(device)
         self.overlaps = bool(getattr(model, "asynchronous", False))
+        self.concurrent = False  # the latents of all lanes are in one tensor
         self._steps = Steps(model, self.latents) if getattr(model, "capturable", False) else None
         self._shape = tuple(observation_shape)  # of the states that are searched, otherwise of the latest one
         self._arrays: dict[int, Arrays] = {}

@@ -143,7 +143,7 @@ class Pipeline:
         if self.lanes == 1:
             return Evaluated(self.source.answer(lane, batch.counts))
         if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, "ramify-evaluator")
+            self._executor = ThreadPoolExecutor(self.lanes if self.source.concurrent else 1, "ramify-evaluator")
         return self._executor.submit(self._evaluate, lane, batch.counts)
 
     def _evaluate(self, lane: int, counts: Sequence[int]) -> Answer:

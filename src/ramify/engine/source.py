@@ -42,6 +42,7 @@ class Source(Protocol):
     num_actions: int
     name: str
     overlaps: bool  # whether evaluations run in the background, on a device of their own
+    concurrent: bool  # whether batches of several lanes may be evaluated at once, each in a thread of its own
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search: ...
     def begin(self, states: Sequence[State]) -> None:
@@ -98,6 +99,7 @@ class RulesSource:
         self.num_actions = game.num_actions
         self.name = game.name
         self.overlaps = bool(getattr(evaluator, "asynchronous", False))
+        self.concurrent = bool(getattr(evaluator, "concurrent", False))
         self._fixed = fixed_rows
         self._arrays: dict[int, Arrays] = {}
 

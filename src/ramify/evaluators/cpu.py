@@ -23,7 +23,7 @@ from ramify.evaluators.backends import Backend, Shape, check_usable, installed, 
 from ramify.evaluators.outputs import LEAST_SHARE, Outputs, joined, padded, padded_size, parts, shares
 from ramify.evaluators.run_config import RunConfig
 from ramify.evaluators.speeds import BACKENDS, Rates, SpeedTable, fastest, speed_table
-from ramify.evaluators.torch_threads import run_calls
+from ramify.evaluators.torch_threads import call_queue, run_calls
 from ramify.networks.modules import GameNetwork, Inference
 
 logger = logging.getLogger("ramify")
@@ -84,6 +84,7 @@ class CpuRunner:
         if self._pinned == "auto":
             self._pinned = "torch"  # the only one
         self._used: set[str] = set()
+        self._queue = call_queue(settings.threads)
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -106,8 +107,11 @@ class CpuRunner:
             partial(run_padded, backend, observations[part], size)
             for backend, (part, size) in zip(backends, split, strict=True)
         ]
-        here = all(backend.name != "torch" for backend in backends)  # only torch needs threads prepared for it
-        outputs = joined(run_calls(calls, settings.threads, here=here))
+        if len(calls) > 1 and settings.threads > 1:
+            outputs = joined(self._queue.run(calls))
+        else:
+            here = all(backend.name != "torch" for backend in backends)  # only torch needs threads prepared for it
+            outputs = joined(run_calls(calls, settings.threads, here=here))
         return lambda: outputs
 
     def _backend(self, opened: Opened, shape: Shape, size: int) -> Backend:

@@ -112,6 +112,11 @@ class Network(Submitting):
         """Whether batches are evaluated on a separate device in the background; then ``submit_raw`` is available."""
         return self.device.type == "cuda"
 
+    @property
+    def concurrent(self) -> bool:
+        """Whether several batches may be evaluated at once, in threads of the caller."""
+        return self.device.type == "cpu"
+
     def prepare_arrays(self, arrays: dict[str, Any]) -> dict[str, Any]:
         """The arrays of a batch with observations in pinned memory."""
         if not self.asynchronous:

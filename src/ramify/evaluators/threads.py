@@ -10,7 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -73,3 +73,32 @@ class CallThreads:
         for other in others:
             other.result()
         return results
+
+
+class CallQueue:
+    """Runs the calls of several callers in the order in which they were made, at most ``threads`` at once.
+
+    The threads turn to the calls of the next caller while the last one of this caller is in progress, so none waits.
+    ``prepare`` is called first in each of them.
+    """
+
+    def __init__(self, name: str, threads: int, prepare: Callable[[], None] | None = None) -> None:
+        self._settings = threads, name, prepare
+        self._restart()
+
+    def _restart(self) -> None:
+        self._process, self._executor = os.getpid(), ThreadPoolExecutor(*self._settings)
+
+    def run(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of the calls, in order. If one fails, those that have not begun are left out."""
+        if self._process != os.getpid():  # threads are not copied by a fork
+            self._restart()
+        futures = [self._executor.submit(call) for call in calls]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        finally:  # what calls read or change is the caller's again once none is under way
+            begun = [future for future in futures if not future.cancel()]
+            wait(begun)
+        for future in begun:
+            future.result()
+        return [future.result() for future in futures]

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import torch
 
-from ramify.evaluators.threads import CallThreads
+from ramify.evaluators.threads import CallQueue, CallThreads
 
 T = TypeVar("T")
 
@@ -43,3 +43,8 @@ def run_calls(calls: Sequence[Callable[[], T]], threads: int, *, here: bool = Fa
     ``here``: they may also run in this thread, because none of them uses torch.
     """
     return _threads.run(calls, threads, here=here or torch.get_num_threads() == 1)
+
+
+def call_queue(threads: int) -> CallQueue:
+    """A queue of torch calls, each single-threaded."""
+    return CallQueue("ramify-network", threads, single_threaded)
