@@ -141,6 +141,23 @@ def test_a_long_average_forgets_the_first_weights():
     assert (averaged - last).norm() < 0.3 * (first - last).norm()
 
 
+@pytest.mark.parametrize("average", ["ema", "swa"])
+def test_tables_of_integers_are_not_averaged(average):
+    """The averaged network says what a loaded copy of it says: a table of places, rounded down, would change it."""
+    game = rf.make("pyrat", preset="tiny")
+    config = OptimizerConfig(average=average, ema_decay=0.99, swa_from=0.0)
+    module = rf.networks.make(game, {"kind": "destinations", "blocks": 1, "channels": 8})
+    learner = Learner(module, config, LossConfig(), CPU)
+    batches = batch_of(game)
+    for number in range(100):
+        learner.steps = number
+        learner.averaged.update_parameters(learner.module)
+    assert torch.equal(learner.playing.order, module.order)
+    module.load_state_dict(learner.playing.state_dict())
+    found, wanted = (net.eval()(batches[0].observations)["values"] for net in (learner.playing, module))
+    assert torch.equal(found, wanted)
+
+
 def test_rates_rise_and_fall():
     config = OptimizerConfig(learning_rate=1.0, warmup_steps=10, final_share=0.1)
     learner = Learner(rf.networks.make(rf.make("hex", size=3), "1x8"), config, LossConfig(), CPU)

@@ -46,7 +46,13 @@ class Learner:
         self.steps = 0
 
     def _move_average(self, averaged: Any, weights: Any, count: Any) -> None:
-        """One step of the moving average. Early on it is shorter, or a short run would end near its first weights."""
+        """One step of the moving average. Early on it is shorter, or a short run would end near its first weights.
+
+        Integers, such as a network's tables of places, are copied: averages of them would be rounded down every time.
+        """
+        if not averaged[0].is_floating_point():
+            torch._foreach_copy_(averaged, weights)
+            return
         decay = min(self.config.ema_decay, (1 + self.steps) / (10 + self.steps))
         get_ema_multi_avg_fn(decay)(averaged, weights, count)  # type: ignore[no-untyped-call]
 
