@@ -12,6 +12,7 @@ import torch
 import ramify as rf
 from ramify.cli.samples import newest_game
 from ramify.networks import network_id
+from ramify.networks.blocks import BatchRenorm
 from ramify.selfplay.records import read_folder
 from ramify.training import TargetConfig, TrainConfig, WindowConfig, checkpoints, make_samples, network_file, train
 from ramify.training.alternate import train_alternating
@@ -160,6 +161,14 @@ def test_variants_come_as_often_as_their_shares_say():
     gaps = [np.diff(np.flatnonzero(np.array(boards) == board)).max() for board in (2, 3, 4)]
     assert [int(gap) for gap in gaps] == [3, 13, 5]  # on average every 1.75, 7 and 3.5 iterations
     assert {pyrat().board_at(2, iteration) for iteration in range(9)} == {2}
+
+
+def test_runs_of_several_boards_train_as_they_evaluate(tmp_path):
+    """Batch renormalisation: the statistics of one board would be others than those of all boards."""
+    for changes, wanted in (({}, True), ({"curriculum": [], "variants": VARIANTS}, True), ({"curriculum": []}, False)):
+        learner = Training(pyrat(**changes), tmp_path).learner
+        for module in (learner.module, learner.playing):
+            assert any(isinstance(part, BatchRenorm) for part in module.modules()) == wanted
 
 
 def test_a_run_plays_its_variants_in_turn_and_goes_on_after_a_stop(tmp_path):

@@ -19,6 +19,53 @@ def activation(name: str) -> nn.Module:
     return {"relu": nn.ReLU, "mish": nn.Mish, "silu": nn.SiLU}[name]()
 
 
+class BatchRenorm(nn.BatchNorm2d):
+    """Batch normalisation that computes the same in training as in evaluation (Ioffe 2017, batch renormalisation).
+
+    It is needed where batches come from different boards in turn: each batch would be normalised by the statistics of
+    its own board in training, and by those of all boards in evaluation. Outputs are corrected to the running
+    statistics, by constants without a gradient; their limits widen after the first batches.
+    """
+
+    FIRST, WIDENING = 100, 400  # batches with plain batch normalisation, then until the limits are reached
+    MOST_SCALE, MOST_SHIFT = 4.0, 6.0
+
+    def __init__(self, norm: nn.BatchNorm2d) -> None:
+        super().__init__(norm.num_features, norm.eps, momentum=0.02)
+        self.load_state_dict(norm.state_dict())
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return super().forward(x)
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.num_batches_tracked is not None
+        wide = x.float()
+        variance, mean = torch.var_mean(wide, dim=(0, 2, 3), correction=0)
+        deviation = torch.sqrt(variance + self.eps)
+        with torch.no_grad():
+            usual = torch.sqrt(self.running_var + self.eps)
+            share = ((self.num_batches_tracked - self.FIRST) / self.WIDENING).clamp(0, 1)
+            most = 1 + share * (self.MOST_SCALE - 1)
+            scale = (deviation / usual).clamp(1 / most, most)
+            shift = ((mean - self.running_mean) / usual).clamp(-share * self.MOST_SHIFT, share * self.MOST_SHIFT)
+            self.running_mean.lerp_(mean, self.momentum or 0.0)
+            self.running_var.lerp_(variance, self.momentum or 0.0)
+            self.num_batches_tracked += 1
+        factor = self.weight * scale / deviation
+        offset = self.bias + self.weight * shift - mean * factor
+        return torch.addcmul(offset[:, None, None], wide, factor[:, None, None]).to(x.dtype)
+
+
+def renormalized(module: Module) -> Module:
+    """The network, with batch renormalisation in place of batch normalisation. Weights and outputs are the same."""
+    for parent in list(module.modules()):
+        for name, child in parent.named_children():
+            if type(child) is nn.BatchNorm2d:
+                setattr(parent, name, BatchRenorm(child).train(child.training))
+    return module
+
+
 class ConvNorm(nn.Module):
     """A convolution followed by batch normalisation, which is folded into it for evaluation.
 

@@ -21,6 +21,7 @@ from ramify._core import EvaluatorError
 from ramify.games import Game
 from ramify.games.ending import CUT_GAMES, refuse_endless
 from ramify.networks import GameNetwork, LearnedModel, load, make, network_id
+from ramify.networks.blocks import renormalized
 from ramify.networks.devices import choose_device
 from ramify.selfplay.journal import recover
 from ramify.selfplay.records import GameRecord
@@ -87,6 +88,8 @@ class Training:
         self.game = self.games[-1]
         module = start_network(config, self.game)
         check_boards(config, self.games, module)
+        if len(self.games) > 1:  # batches come from one board each
+            module = renormalized(module)
         self.players = 2 if module.config.per_player else 1
         self.heads: tuple[str, ...] = module.config.heads
         check_heads(self.game, self.heads, self.players)
