@@ -13,6 +13,7 @@ from ramify.games.gym import load as _load_gym
 from ramify.games.native import restore_game, restore_state, state_attribute
 from ramify.games.openspiel import load as _load_openspiel
 from ramify.games.pettingzoo import load as _load_pettingzoo
+from ramify.games.pgx import load as _load_pgx
 from ramify.games.protocol import Game, State, Symmetry
 from ramify.games.python_game import PythonGame
 from ramify.games.python_state import PythonState
@@ -24,6 +25,7 @@ from ramify.games.symmetry import PythonSymmetry, cell_symmetry, square_symmetri
 register_family("gym", _load_gym)
 register_family("openspiel", _load_openspiel)
 register_family("pettingzoo", _load_pettingzoo)
+register_family("pgx", _load_pgx)
 
 __all__ = [
     "BrokenGame",
