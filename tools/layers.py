@@ -48,6 +48,7 @@ HOMES = {
         "ramify.evaluators.backends",
         "ramify.evaluators.cpu",
         "ramify.evaluators.cuda",
+        "ramify.evaluators.eager",
         "ramify.evaluators.latent",
         "ramify.evaluators.torch_threads",
         "ramify.training",
