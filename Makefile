@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,gym,openspiel,torch,onnx,selfplay,train,arena,postgres,web,sweep
+EXTRAS ?= dev,chess,gym,openspiel,pettingzoo,torch,onnx,selfplay,train,arena,postgres,web,sweep
 JOBS   ?= 3
 ARGS   ?=
 
@@ -18,7 +18,7 @@ INSTALLED    := $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-browser test-slow lint format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
+.PHONY: help demo package test test-browser test-slow lint format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,13 @@ test-browser: $(INSTALLED) ## the long tests of the web interface, in Chromium
 
 test-slow: $(INSTALLED) ## the long proofs
 	$(PY) -m pytest -n $(JOBS) -m slow $(ARGS)
+
+package: $(INSTALLED) ## source distribution and wheel in dist/, checked, and tried in an empty environment
+	@$(PY) -m tools.requirements package >$(VENV)/package.txt && $(PIP) -r $(VENV)/package.txt
+	rm -rf dist
+	$(PY) -m build --no-isolation
+	$(PY) -m twine check --strict dist/*
+	$(PY) -m tools.try_wheel dist/*.whl
 
 lint: $(INSTALLED) ## formatting, style, types, layers, vocabulary, stub
 	$(BIN)/ruff check .

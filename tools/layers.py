@@ -27,6 +27,7 @@ PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
     ("ramify.selfplay",),
     ("ramify.training",),
     ("ramify.arena",),
+    ("ramify.adapters",),
     ("ramify.store",),
     ("ramify.sweeps",),
     ("ramify.chess", "ramify.hex", "ramify.pyrat", "ramify.muzero"),
@@ -47,6 +48,7 @@ HOMES = {
         "ramify.evaluators.backends",
         "ramify.evaluators.cpu",
         "ramify.evaluators.cuda",
+        "ramify.evaluators.eager",
         "ramify.evaluators.latent",
         "ramify.evaluators.torch_threads",
         "ramify.training",
@@ -59,7 +61,25 @@ HOMES = {
     "uvicorn": ("ramify.dashboard",),
 }
 # Optional or slow to load: imported where they are used, never when a module loads.
-LAZY = frozenset({"chess", "gymnasium", "keras", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})
+LAZY = frozenset(
+    {
+        "chess",
+        "gymnasium",
+        "jax",
+        "keras",
+        "onnx",
+        "onnxruntime",
+        "open_spiel",
+        "openvino",
+        "pettingzoo",
+        "pgx",
+        "pyspiel",
+    }
+)
+# Modules with subclasses of what these packages define, which are themselves imported where they are used.
+SUBCLASSING = frozenset(
+    {"ramify.adapters.gymnasium_envs", "ramify.adapters.openspiel_games", "ramify.adapters.pettingzoo_envs"}
+)
 
 
 @dataclass(frozen=True)
@@ -143,8 +163,9 @@ def _judge(module: str, found: Import) -> str | None:
         return f"{module} belongs to no layer"
     if top in HOMES and not any(module == home or module.startswith(f"{home}.") for home in HOMES[top]):
         return f"{top} belongs to {' and '.join(HOMES[top])} only"
-    if top in LAZY and found.at_load:
-        return f"{top} is imported when {module} loads; import it inside the function that needs it"
+    late = (top in LAZY and module not in SUBCLASSING) or found.target in SUBCLASSING
+    if late and found.at_load:
+        return f"{found.target} is imported when {module} loads; import it inside the function that needs it"
     if top != "ramify":
         return None
     there = package_of(found.target)

@@ -135,7 +135,12 @@ class Arena {
   static std::uint32_t* new_chunk(bool first) {
     constexpr std::size_t kBytes = std::size_t{kChunkWords} * 4, kHugePage = std::size_t{1} << 21;
     if (std::uint32_t* spare = spare_chunks(first).take()) return spare;
+#if defined(_WIN32)  // there what is aligned is freed in another way, and huge pages are for administrators
+    static_cast<void>(kHugePage);
+    auto* memory = static_cast<std::uint32_t*>(std::malloc(kBytes));
+#else
     auto* memory = static_cast<std::uint32_t*>(first ? std::malloc(kBytes) : std::aligned_alloc(kHugePage, kBytes));
+#endif
     if (!memory) throw std::bad_alloc();
 #if defined(__linux__)
     if (!first) madvise(memory, kBytes, MADV_HUGEPAGE);  // advice: no harm if it is not taken

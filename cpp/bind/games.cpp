@@ -252,6 +252,13 @@ void bind_state(nb::module_& m) {
       .def_prop_ro("heuristic", &AnyState::heuristic,
                    "Heuristic estimate of the rewards player 0 will still receive; None if the game has no heuristic.",
                    nb::sig("def heuristic(self) -> float | None"))
+      .def_prop_ro("stakes", [](const AnyState& s) {
+             const Stakes stakes = s.stakes();
+             return nb::make_tuple(nb::make_tuple(stakes.least[0], stakes.least[1]),
+                                   nb::make_tuple(stakes.most[0], stakes.most[1]), stakes.zero_sum);
+           }, "(least, most, zero_sum): bounds per player of the rewards still to come, infinite where the rules know none, "
+              "and whether one player wins what the other loses at every turn.",
+                   nb::sig("def stakes(self) -> tuple[tuple[float, float], tuple[float, float], bool]"))
       .def_prop_ro("fields", [](const AnyState& s) { return to_python(s.fields()); },
                    "The state as plain data; game.state(**fields) restores it.",
                    nb::sig("def fields(self) -> dict[str, Any]"))

@@ -58,6 +58,7 @@ class AnyState {
   virtual Key canonical_key() const = 0;
   // What player 0 is thought to win from here on; nothing where the game has no opinion.
   virtual std::optional<float> heuristic() const = 0;
+  virtual Stakes stakes() const = 0;  // without bounds where the rules know none
   virtual std::optional<std::vector<Action>> greedy(int player) const = 0;  // see rules.hpp; the player must act
   virtual std::vector<Action> actions(int player) const = 0;
   // One action per outcome, and for every action its outcome or -1.
@@ -110,6 +111,10 @@ class StateOf final : public AnyState {
     if constexpr (requires { rules_.heuristic(position_); })
       return acting() == kOver ? 0.0f : static_cast<float>(rules_.heuristic(position_));
     else return std::nullopt;
+  }
+  Stakes stakes() const override {
+    if constexpr (requires { rules_.stakes(position_); }) return rules_.stakes(position_);
+    else return {};
   }
   std::optional<std::vector<Action>> greedy(int player) const override {
     if constexpr (HasGreedy<R>) {

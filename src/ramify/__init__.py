@@ -31,7 +31,7 @@ from ramify.games import (
 )
 
 if TYPE_CHECKING:
-    from ramify import arena, chess, hex, muzero, networks, protocols, pyrat, selfplay, store, training
+    from ramify import adapters, arena, chess, hex, muzero, networks, protocols, pyrat, selfplay, store, training
     from ramify.evaluators.network import Network
     from ramify.networks import Pretrained
 
@@ -52,6 +52,7 @@ __all__ = [
     "SearchResult",
     "Searcher",
     "State",
+    "adapters",
     "alphabeta",
     "arena",
     "check_game",
@@ -75,7 +76,19 @@ __all__ = [
 ]
 
 # Loaded when first used: some bring torch or a database along.
-_LAZY_PACKAGES = ("arena", "chess", "hex", "muzero", "networks", "protocols", "pyrat", "selfplay", "store", "training")
+_LAZY_PACKAGES = (
+    "adapters",
+    "arena",
+    "chess",
+    "hex",
+    "muzero",
+    "networks",
+    "protocols",
+    "pyrat",
+    "selfplay",
+    "store",
+    "training",
+)
 
 
 @overload

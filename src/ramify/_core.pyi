@@ -175,6 +175,12 @@ class State:
         """
 
     @property
+    def stakes(self) -> tuple[tuple[float, float], tuple[float, float], bool]:
+        """
+        (least, most, zero_sum): bounds per player of the rewards still to come, infinite where the rules know none, and whether one player wins what the other loses at every turn.
+        """
+
+    @property
     def fields(self) -> dict[str, Any]:
         """The state as plain data; game.state(**fields) restores it."""
 

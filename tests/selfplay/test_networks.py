@@ -120,7 +120,7 @@ def test_the_command_refuses_games_of_another_size(run) -> None:
     ("words", "message"),
     [
         (["--device", "cuda"], "--device cuda needs --network: without one, the search runs on the CPU"),
-        (["--device", "tpu", "--network", "1x8"], "device must be cpu, cuda or cuda:N, not 'tpu'"),
+        (["--device", "tpu", "--network", "1x8"], "device must be cpu, cuda, cuda:N or mps, not 'tpu'"),
         (["--device", "cuda:99", "--network", "1x8"], "device cuda:99 is not available: torch finds "),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, ClassVar, Protocol, Self
 from pydantic import Field, field_validator
 
 from ramify.arena.versions import code_version, package_version
+from ramify.base import plugins
 from ramify.base.hints import did_you_mean
 from ramify.base.settings import Settings, SettingsError
 from ramify.engine.engine_version import ENGINE_VERSION
@@ -123,15 +125,32 @@ def register_player(config: type[PlayerConfig]) -> type[PlayerConfig]:
 
 
 def player_kinds() -> dict[str, type[PlayerConfig]]:
-    """The kinds of players there are."""
+    """The kinds of players there are, without those of packages that cannot be used: a warning names these."""
+    for kind in plugins.names("players"):
+        try:
+            player_kind(kind)
+        except plugins.PluginError as error:
+            warnings.warn(str(error), stacklevel=2)
     return dict(sorted(_kinds.items()))
+
+
+def player_kind(kind: str) -> type[PlayerConfig] | None:
+    """A kind of player; None if there is none. Raises PluginError where the package that offers it cannot be used."""
+    if kind not in _kinds and (offered := plugins.load("players", kind)) is not None:
+        if not isinstance(offered, type) or not issubclass(offered, PlayerConfig):
+            raise plugins.wrong("players", kind, f"it must be a subclass of ramify.arena.PlayerConfig, not {offered!r}")
+        if offered.model_fields["kind"].default != kind:
+            raise plugins.wrong("players", kind, f"its kind is {offered.model_fields['kind'].default!r}")
+        register_player(offered)
+    return _kinds.get(kind)
 
 
 def player_config(kind: str, **settings: Any) -> PlayerConfig:
     """The description of a player from its kind and settings."""
-    if kind not in _kinds:
-        hint = did_you_mean(kind, _kinds, after=" ")
+    if (found := player_kind(kind)) is None:
+        known = sorted({*_kinds, *plugins.names("players")})
+        hint = did_you_mean(kind, known, after=" ")
         if kind in SEARCHES:
             hint = f"did you mean {SEARCHES[kind]!r}? "
-        raise SettingsError(f"there is no kind of player {kind!r}; {hint}there are {', '.join(sorted(_kinds))}")
-    return _kinds[kind](**settings)
+        raise SettingsError(f"there is no kind of player {kind!r}; {hint}there are {', '.join(known)}")
+    return found(**settings)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ramify.arena.network_files import ENDINGS
-from ramify.arena.player import PlayerConfig, player_config, player_kinds
+from ramify.arena.player import PlayerConfig, player_config, player_kind
 from ramify.base.settings import SettingsError, read_value
 from ramify.engine.native import DEFAULT_EVALUATOR
 
@@ -39,10 +39,10 @@ def parse_player(text: str) -> tuple[str, dict[str, Any]]:
             "a player is written kind or kind:setting=value,setting=value, such as search:simulations=200"
         )
     kind, separator, rest = text.strip().partition(":")
-    kinds = player_kinds()
-    if kind not in kinds and text.strip().endswith((".safetensors", ".onnx")):
+    config = player_kind(kind)
+    if config is None and text.strip().endswith((".safetensors", ".onnx")):
         raise SettingsError(f"{text!r} is a network, not a player; did you mean 'search:network={text.strip()}'?")
-    fields = kinds[kind].model_fields if kind in kinds else {}
+    fields = {} if config is None else config.model_fields
     texts = {name for name, field in fields.items() if field.annotation in (str, str | None)}
     settings: dict[str, Any] = {}
     for part in BETWEEN_SETTINGS.split(rest) if separator else []:
@@ -87,7 +87,9 @@ def _parse_label(label: str) -> tuple[str, dict[str, str]]:
 def _short_text(kind: str, own: dict[str, str], players: Sequence[tuple[str, dict[str, str]]], parts: int) -> str:
     """A short text of a player; ``players`` are all that are to be told apart, ``parts`` those of a path to keep."""
     if kind in ("search", "muzero"):
-        defaults = player_kinds()[kind].model_fields
+        config = player_kind(kind)
+        assert config is not None
+        defaults = config.model_fields
         knows = short_path(own["network"], parts) if "network" in own else own.get("evaluator", DEFAULT_EVALUATOR)
         knows = f"{knows} muzero" if kind == "muzero" else knows
         head, shown = f"{knows} @{own.get('simulations', defaults['simulations'].default)}", SEARCH_SHOWN

@@ -11,7 +11,7 @@ from ramify.arena.bradley_terry import Counts
 from ramify.arena.draws import DrawModel, draw_model
 from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Watch, fixtures, play
 from ramify.arena.played import Fixture, Played
-from ramify.arena.player import PlayerConfig, player_config, player_kinds
+from ramify.arena.player import PlayerConfig, player_config, player_kind
 from ramify.arena.ratings import Ratings, count, rate
 from ramify.arena.results import Results
 from ramify.arena.spread import Pairs, pair_up
@@ -163,9 +163,9 @@ REFERENCES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def reference_pool(game: Game) -> list[PlayerConfig]:
     """Reference players of increasing strength without training, limited to those that can play this game."""
-    pool, kinds = [], player_kinds()
+    pool = []
     for kind, settings in REFERENCES:
-        if kind not in kinds:
+        if player_kind(kind) is None:
             continue
         config = player_config(kind, **settings)
         try:

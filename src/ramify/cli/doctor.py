@@ -18,6 +18,8 @@ EXTRAS = (
     ("chess", "chess", "state.board in chess, and tests"),
     ("gymnasium", "gym", "the games gym:NAME"),
     ("open_spiel", "openspiel", "the games openspiel:NAME"),
+    ("pettingzoo", "pettingzoo", "the games pettingzoo:NAME"),
+    ("pgx", "pgx", "the games pgx:NAME"),
     ("torch", "torch", "networks and training"),
     ("safetensors", "torch", "network files"),
     ("openvino", "torch", "networks at full speed on a CPU"),

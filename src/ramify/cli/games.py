@@ -93,7 +93,10 @@ def summary(name: str) -> dict[str, Any]:
     """One entry of the list."""
     from ramify.games import presets
 
-    return {"name": name, "parameters": parameters(name), "presets": presets(name)}
+    try:
+        return {"name": name, "parameters": parameters(name), "presets": presets(name)}
+    except ImportError as error:  # of a package that does not work
+        return {"name": name, "parameters": [], "presets": [], "problem": str(error)}
 
 
 def detail(game: Game) -> dict[str, Any]:
@@ -129,7 +132,7 @@ def print_list(rows: list[dict[str, Any]]) -> None:
         lines = [(entry["name"], show_default(entry), entry["meaning"]) for entry in row["parameters"]]
         if row["presets"]:
             lines.append(("preset", "", "one of " + ", ".join(row["presets"])))
-        for number, line in enumerate(lines or [("", "", "")]):
+        for number, line in enumerate(lines or [("", "", row.get("problem", ""))]):
             table.add_row(f"[bold]{escape(row['name'])}[/]" if number == 0 else "", *map(escape, line))
     console = Console(highlight=False)
     console.print(table)

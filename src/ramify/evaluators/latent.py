@@ -43,6 +43,8 @@ class LatentNetwork:
         if not isinstance(module, LearnedModel):
             raise TypeError(f"a latent search needs a learned network (kind muzero), not {type(module).__name__}")
         self.input_device = choose_device(device)
+        if self.input_device.type == "mps":
+            raise ValueError("learned models run on cpu or cuda, not on mps")
         self.asynchronous = self.capturable = self.input_device.type == "cuda"
         self.num_actions, self.acting = module.spec.num_actions, module.acting
         self.threads, self.version = threads, 0

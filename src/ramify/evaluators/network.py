@@ -68,12 +68,16 @@ class Network(Submitting):
     def _make_runner(self, live: nn.Module) -> Runner:
         if self.device.type == "cpu":
             return CpuRunner(live, self.settings)
-        from ramify.evaluators.cuda import CudaRunner
-
         if self.settings.backend not in ("auto", "torch"):
             raise ValueError(
                 f"backend={self.settings.backend!r} runs on a CPU; on {self.device} it must be torch or auto"
             )
+        if self.device.type != "cuda":
+            from ramify.evaluators.eager import EagerRunner
+
+            return EagerRunner(live, self.device, self.settings)
+        from ramify.evaluators.cuda import CudaRunner
+
         buckets = self.settings.buckets or BUCKETS
         return CudaRunner(live, self.device, self.settings.model_copy(update={"buckets": buckets}))
 

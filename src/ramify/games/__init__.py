@@ -1,7 +1,9 @@
 """Games: the protocol, the registry, games written in Python, and the checker for game authors."""
 
 import sys as _sys
+from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
+from typing import Any as _Any
 
 from ramify._core import IllegalAction, InvalidInput
 from ramify.base.deprecation import warn_renamed
@@ -9,9 +11,7 @@ from ramify.games import chess as _chess  # noqa: F401  # adds state.board
 from ramify.games import pyrat as _pyrat  # noqa: F401  # adds presets and derived attributes
 from ramify.games.broken import BrokenGame
 from ramify.games.check import check_game
-from ramify.games.gym import load as _load_gym
 from ramify.games.native import restore_game, restore_state, state_attribute
-from ramify.games.openspiel import load as _load_openspiel
 from ramify.games.protocol import Game, State, Symmetry
 from ramify.games.python_game import PythonGame
 from ramify.games.python_state import PythonState
@@ -20,8 +20,19 @@ from ramify.games.report import Problem, Report
 from ramify.games.stable import stable_key
 from ramify.games.symmetry import PythonSymmetry, cell_symmetry, square_symmetries
 
-register_family("gym", _load_gym)
-register_family("openspiel", _load_openspiel)
+
+def _family(name: str) -> None:
+    """Register a family of games of another library; its module is imported with the first of them."""
+
+    def load(game: str, params: dict[str, _Any]) -> Game:
+        made: Game = _import_module(f"ramify.games.{name}").load(game, params)
+        return made
+
+    register_family(name, load)
+
+
+for _name in ("gym", "openspiel", "pettingzoo", "pgx"):
+    _family(_name)
 
 __all__ = [
     "BrokenGame",

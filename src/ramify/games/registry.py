@@ -1,4 +1,4 @@
-"""The registry of games: native games, games registered from Python, and families such as ``openspiel:NAME``."""
+"""The registry of games: native games, those registered from Python, families such as ``openspiel:NAME``, plugins."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
 from ramify import _core
+from ramify.base import plugins
 from ramify.base.hints import did_you_mean
 from ramify.games.protocol import Game
 
@@ -65,8 +66,20 @@ def registered_stay() -> Iterator[list[str]]:
 
 
 def registered(name: str) -> Factory | None:
-    """The class or function that makes a game registered from Python; None for other names."""
-    return _python_games.get(name)
+    """The class or function that makes a game registered from Python or offered by a package; None for other names.
+
+    Raises PluginError where the package cannot be used.
+    """
+    if name in _python_games or name in _core.game_names():
+        return _python_games.get(name)
+    offered = plugins.load("games", name)
+    if offered is None:
+        return None
+    if name not in _python_games:  # loading it may have registered it
+        if not callable(offered):
+            raise plugins.wrong("games", name, f"it must be a class or a function that makes a game, not {offered!r}")
+        _register(offered, name)
+    return _python_games[name]
 
 
 def register_family(prefix: str, factory: Callable[[str, dict[str, Any]], Game]) -> None:
@@ -81,7 +94,7 @@ def register_presets(game: str, presets: dict[str, dict[str, Any]]) -> None:
 
 def list_games() -> list[str]:
     """The names of all games for :func:`make`, without families such as ``openspiel:NAME``."""
-    return sorted([*_core.game_names(), *_python_games])
+    return sorted({*_core.game_names(), *_python_games, *plugins.names("games")})
 
 
 def families() -> list[str]:
@@ -102,11 +115,11 @@ def make(name: str, /, *, preset: str | None = None, **params: Any) -> Game:
         params = {**_preset(name, preset), **params}
     if name in _core.game_names():
         return _core.make_game(name, params)
-    if name in _python_games:
-        return _python_games[name](**params)
     prefix, separator, rest = name.partition(":")
     if separator and prefix in _families:
         return _families[prefix](rest, params)
+    if (factory := registered(name)) is not None:
+        return factory(**params)
     hint = did_you_mean(name, list_games(), after=" ")
     others = ", ".join(f"{family}:NAME" for family in families())
     raise ValueError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import ConfigDict, Field, field_validator
 
+from ramify.base import plugins
 from ramify.base.settings import Settings
 from ramify.games import Game
 
@@ -334,8 +335,20 @@ class Registry:
     @classmethod
     def get(cls, kind: str) -> tuple[type[NetworkConfig], Builder]:
         if kind not in cls._entries:
-            raise ValueError(f"unknown kind of network {kind!r}; the kinds are {', '.join(sorted(cls._entries))}")
+            cls._load(kind)
         return cls._entries[kind]
+
+    @classmethod
+    def _load(cls, kind: str) -> None:
+        """Load a kind from the package that offers it: a pair (config, builder), or a module that adds it."""
+        offered = plugins.load("networks", kind)
+        if offered is None:
+            kinds = sorted({*cls._entries, *plugins.names("networks")})
+            raise ValueError(f"unknown kind of network {kind!r}; the kinds are {', '.join(kinds)}")
+        if kind not in cls._entries and isinstance(offered, tuple) and len(offered) == 2:
+            cls.add(*offered)
+        if kind not in cls._entries:
+            raise plugins.wrong("networks", kind, f"it must be (config, builder) of the kind {kind!r}, not {offered!r}")
 
 
 SIZE = re.compile(r"(?:([\w-]+):)?(\d+)x(\d+)")

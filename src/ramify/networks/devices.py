@@ -12,9 +12,11 @@ def choose_device(name: str | torch.device | None = None) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ValueError(f"device must be cpu, cuda or cuda:N, not {name!r}") from None
-    if device.type not in ("cpu", "cuda"):
-        raise ValueError(f"device must be cpu, cuda or cuda:N, not {str(name)!r}")
+        raise ValueError(f"device must be cpu, cuda, cuda:N or mps, not {name!r}") from None
+    if device.type not in ("cpu", "cuda", "mps"):
+        raise ValueError(f"device must be cpu, cuda, cuda:N or mps, not {str(name)!r}")
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise ValueError("device mps is not available: it is the GPU of a Mac with Apple silicon")
     if device.type == "cuda":
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if (device.index or 0) >= count:

@@ -1,7 +1,7 @@
 """Configs by name and from YAML files, with overrides.
 
-A name is that of a config that comes with the package, such as ``hex-5``, or that of a game: then the settings fit its
-size. Hyphens and underscores are the same.
+A name is that of a config that comes with the package, such as ``hex-5``, or with another package (see
+``base/plugins.py``), or that of a game: then the settings fit its size. Hyphens and underscores are the same.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from ramify.base import plugins
 from ramify.base.deprecation import warn_renamed
 from ramify.base.hints import did_you_mean
 from ramify.base.settings import SettingsError
@@ -40,13 +41,13 @@ def shipped() -> list[str]:
 
 
 def presets() -> list[str]:
-    """Every name that ``load_config`` knows: shipped configs, games, and games with one of their sets of parameters.
+    """Every name that ``load_config`` knows: shipped configs, those of other packages, games, games with parameters.
 
     Games of families, such as ``openspiel:NAME``, are known as well and not listed.
     """
     known = [game.replace("_", "-") for game in list_games()]
     known += [f"{game.replace('_', '-')}-{name}" for game in list_games() for name in parameter_sets(game)]
-    return sorted({*shipped(), *known})
+    return sorted({*shipped(), *plugins.names("presets"), *known})
 
 
 def preset_name(source: str | Path) -> str:
@@ -65,6 +66,7 @@ def _text(preset: str) -> str:
 def preset_texts() -> dict[str, str]:
     """What each preset is: a shipped one by the comment it begins with, a game by the settings that fit its size."""
     comments = {name: _text(name).partition("\n")[0].removeprefix("# ") for name in shipped()}
+    comments |= {name: f"Of the package {plugins.package_of('presets', name)}." for name in plugins.names("presets")}
     return {name: comments.get(name) or _fitted(name) for name in presets()}
 
 
@@ -104,6 +106,8 @@ def read_settings(source: str | Path, overrides: Mapping[str, Any]) -> dict[str,
     name = str(source)
     if preset_name(name) in shipped():
         return parse_yaml(_text(preset_name(name)), name)
+    if (offered := plugins.load("presets", name.replace("_", "-"))) is not None:
+        return _offered_settings(name, offered)
     if (found := find_game(name)) is not None:
         game, params = found
         chosen = overridden({"params": params}, {key: value for key, value in overrides.items() if _is_params(key)})
@@ -111,6 +115,17 @@ def read_settings(source: str | Path, overrides: Mapping[str, Any]) -> dict[str,
             raise SettingsError(f"training setting params={chosen['params']!r}: it is a group, such as params.NAME")
         return {"game": game, "params": params, **fitted_settings(make(game, **chosen["params"]))}
     return read_yaml(source)
+
+
+def _offered_settings(name: str, offered: Any) -> dict[str, Any]:
+    """The settings of a preset of another package: a mapping, or the path of a YAML file."""
+    if isinstance(offered, Mapping):
+        return dict(offered)
+    if isinstance(offered, str | Path) and Path(offered).is_file():
+        return read_yaml(offered)
+    raise plugins.wrong(
+        "presets", name, f"it must be a mapping of settings or the path of a YAML file, not {offered!r}"
+    )
 
 
 def _is_params(dotted: str) -> bool:
