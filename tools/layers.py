@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
     ("ramify._core",),
     ("ramify.base",),
+    ("ramify.cluster",),
     ("ramify.games",),
     ("ramify.engine",),
     ("ramify.networks",),
@@ -55,11 +56,12 @@ HOMES = {
     "alembic": ("ramify.store",),
     "psycopg": ("ramify.store",),
     "optuna": ("ramify.sweeps",),
+    "ray": ("ramify.cluster",),
     "nicegui": ("ramify.dashboard",),
     "uvicorn": ("ramify.dashboard",),
 }
 # Optional or slow to load: imported where they are used, never when a module loads.
-LAZY = frozenset({"chess", "gymnasium", "keras", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino"})
+LAZY = frozenset({"chess", "gymnasium", "keras", "pyspiel", "open_spiel", "onnxruntime", "onnx", "openvino", "ray"})
 
 
 @dataclass(frozen=True)
