@@ -45,14 +45,15 @@ class InMemory:
 
 
 class ThreadWorkers:
-    """As ``ramify.cluster.Workers``, with threads; ``room`` is the number of workers on each of two nodes."""
+    """As ``ramify.cluster.Workers``, with threads; ``room`` is the number of workers on each of its ``hosts``."""
 
-    room = 1
+    room, hosts = 1, 2
 
     def __init__(self, config: Any, target: Any, arguments: Any) -> None:
         self.config, self.target, self.arguments = config, target, arguments
         self.alive: list[Any] = []
-        self.nodes = [Node("a" * 8, "first", 2, 0, True), Node("b" * 8, "second", 2, 0, False)]
+        both = [Node("a" * 8, "first", 2, 0, True), Node("b" * 8, "second", 2, 0, False)]
+        self.nodes = both[: self.hosts]
         self.started, self.closing = 0, False
 
     def capacity(self) -> int:
