@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kill", action="store_true", help="kill a process and then a node")
     parser.add_argument("settings", nargs="*", help="settings of the run, KEY=VALUE")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     changes = {name: json.loads(value) for name, _, value in (text.partition("=") for text in given.settings)}
     print(json.dumps(proof(given.folder, changes, given.kill)), flush=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -121,6 +122,18 @@ if __name__ == "__main__":
     assert iterations(tmp_path / "run")[-1]["cluster_processes"] == 1
     new = {path.name for path in {*Path("/tmp").iterdir()} - before}
     assert not [name for name in new if name.startswith(("ramify-games", "ray"))]
+
+
+def test_a_tournament_with_help_from_a_cluster(tmp_path):
+    arguments = ["tournament", "tictactoe", "random", "search:simulations=400", "--games", "2000", "--json"]
+    code = f"from ramify.cli import main; main({[*arguments, '--cluster', 'local']!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["played"] == 2000
+    assert found["complete"]
 
 
 @pytest.mark.parametrize("kill", [False, True])

@@ -5,7 +5,8 @@ Nothing here knows about games. Ray is imported only when a cluster is used; ``p
 
 from ramify.cluster.config import ClusterConfig
 from ramify.cluster.connection import Node, connected
+from ramify.cluster.helpers import helped
 from ramify.cluster.link import Link, Published
 from ramify.cluster.workers import Ended, Failed, Worker, Workers
 
-__all__ = ["ClusterConfig", "Ended", "Failed", "Link", "Node", "Published", "Worker", "Workers", "connected"]
+__all__ = ["ClusterConfig", "Ended", "Failed", "Link", "Node", "Published", "Worker", "Workers", "connected", "helped"]

@@ -76,10 +76,11 @@ class Workers:
         self._started = 0
         self._looked = -math.inf
         self._closing = False
+        self.finished = False  # whether a worker has come to the end of its work; no more are started then
 
     def events(self) -> Iterator[tuple[Worker, Any]]:
         """Messages, and ``Ended`` and ``Failed``, of all workers since the last call; does not wait."""
-        if not self._closing and time.monotonic() - self._looked > LOOK_SECONDS:
+        if not (self._closing or self.finished) and time.monotonic() - self._looked > LOOK_SECONDS:
             self._looked = time.monotonic()
             yield from self._fill()
         if not self.alive:
@@ -145,6 +146,7 @@ class Workers:
         except exceptions.RayError:
             pass
         self.alive.remove(worker)
+        self.finished = True
         import_ray().kill(worker.actor)
         yield worker, Ended()
 
