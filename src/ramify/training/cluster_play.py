@@ -26,7 +26,7 @@ from ramify.training.playing import speed
 from ramify.training.run import Training
 from ramify.training.status import NodeStatus
 
-ORPHAN_SECONDS = 60.0  # after this time the games of a lost worker are played again, whether or not one replaced it
+ORPHAN_SECONDS = 20.0  # after this time the games of a lost worker are played again, whether or not one replaced it
 FEWEST_PARALLEL = 32  # games of a worker, so that batches do not become too small
 RESUME = 0.75  # of the backlog: self-play goes on when training has come so far
 
@@ -102,6 +102,7 @@ class ClusterPlayers:
         for number, since in list(self.lost.items()):
             if time.monotonic() - since > ORPHAN_SECONDS:
                 del self.lost[number]
+                self._adopt_rest()
                 self.leases.release(number + 1)
         if time.monotonic() - self.looked > LOOK_SECONDS:
             self.looked = time.monotonic()

@@ -355,6 +355,15 @@ class LoopConfig(Settings):
     overlap: bool | None = Field(
         None, description="Run self-play in a separate process during training; None: only on CUDA."
     )
+    learners: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description=(
+            "Number of processes that train, each with an equal part of every batch; on CUDA each of them has a GPU, "
+            "from that of loop.device on."
+        ),
+    )
     loaders: int = Field(2, ge=1, description="Number of data-loading processes (with overlap, or with records).")
     checkpoint_seconds: float = Field(20.0, gt=0, description="Seconds between checkpoints (overlap only).")
     keep: int = Field(
@@ -368,6 +377,12 @@ class LoopConfig(Settings):
             "Minimum number of games kept on disk; older games are deleted once outside the window. None: keep all."
         ),
     )
+
+    @model_validator(mode="after")
+    def _equal_parts(self) -> Self:
+        if self.batch % self.learners:
+            raise ValueError(f"learners={self.learners} must divide batch={self.batch}")
+        return self
 
     @field_validator("device")
     @classmethod

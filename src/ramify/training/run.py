@@ -482,6 +482,7 @@ def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = 
                 training.checkpoint(partial=True)
                 raise
             finally:
+                training.learner.close()
                 training.metrics.close()
     except OSError as error:
         explanation = explained(error, training.folder)
