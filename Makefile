@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,gym,openspiel,pettingzoo,torch,onnx,selfplay,train,arena,postgres,web,sweep
+EXTRAS ?= dev,chess,gym,openspiel,pettingzoo,torch,onnx,selfplay,train,arena,postgres,web,sweep,cluster
 JOBS   ?= 3
 ARGS   ?=
 

@@ -33,6 +33,7 @@ MISTAKES = {
     "uci": ["--network", "nosuch.safetensors"],
     "pyrat-bot": ["--network", "nosuch.safetensors"],
     "sweep": ["nosuch.yaml"],
+    "improve": ["nosuch.yaml"],
     "teach": ["folder", "--engine", "nosuchengine"],
     "records": ["nosuch.pgn", "folder"],
     "review": ["nosuch.pgn"],

@@ -250,3 +250,14 @@ def test_a_setting_given_the_wrong_way_is_answered_with_one_that_works(words, ri
     code, out, err = run("train", words[0], *right.split(), "--show")
     assert (code, err) == (0, "")
     assert right.removeprefix("-p ").rpartition(".")[2].replace("=", ": ") in out
+
+
+def test_the_panel_has_a_line_for_every_node():
+    from ramify.training import NodeStatus, Status
+
+    nodes = [NodeStatus("here", 2, 1200, 340.0, 5600.0, 0, False), NodeStatus("there", 0, 7, 0.0, 0.0, 3, False)]
+    lines = [line.split() for line in drawn(Status(nodes=nodes)).splitlines() if "here" in line]
+    assert lines == [
+        ["here", "2", "1,200", "340", "5,600", "newest"],
+        ["there", "(gone)", "0", "7", "0", "0", "3", "older"],
+    ]

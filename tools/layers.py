@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON_LAYERS: tuple[tuple[str, ...], ...] = (
     ("ramify._core",),
     ("ramify.base",),
+    ("ramify.cluster",),
     ("ramify.games",),
     ("ramify.engine",),
     ("ramify.networks",),
@@ -57,6 +58,7 @@ HOMES = {
     "alembic": ("ramify.store",),
     "psycopg": ("ramify.store",),
     "optuna": ("ramify.sweeps",),
+    "ray": ("ramify.cluster",),
     "nicegui": ("ramify.dashboard",),
     "uvicorn": ("ramify.dashboard",),
 }
@@ -74,6 +76,7 @@ LAZY = frozenset(
         "pettingzoo",
         "pgx",
         "pyspiel",
+        "ray",
     }
 )
 # Modules with subclasses of what these packages define, which are themselves imported where they are used.

@@ -194,6 +194,12 @@ void bind_pool(nb::module_& m) {
            }, nb::sig("def take_finished(self) -> list[bytes]"), "Records of the games finished since the last call.")
       .def_prop_ro("idle", [](const BoundPool& p) { return p.pool.use()->idle(); })
       .def("stop", [](BoundPool& p) { p.pool.use()->stop(); }, "Start no more games.")
+      .def("add", [](BoundPool& p, const std::vector<std::int64_t>& numbers) {
+             const auto pool = p.pool.use();
+             const MaybeRelease release(p.python);
+             pool->add(numbers);
+           }, "numbers"_a, "Play the games with these numbers too; only for a pool that had nothing but a list of numbers.")
+      .def_prop_ro("not_begun", [](const BoundPool& p) { return p.pool.use()->not_begun(); }, "Number of games not begun yet.")
       .def_prop_ro("counts", [](const BoundPool& p) { return to_python(p.pool.use()->counts()); },
                    nb::sig("def counts(self) -> dict[str, int]"));
   m.def("make_pool", &make_pool, "game"_a, "settings"_a, "play"_a, "seed"_a, "places"_a, "unfinished"_a, "first"_a,

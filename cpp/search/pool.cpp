@@ -46,6 +46,14 @@ void Pool::new_game(Slot& slot) {
   }
 }
 
+void Pool::add(const std::vector<std::int64_t>& numbers) {
+  next_ = std::min<std::int64_t>(next_, games_);  // places without a game asked for one in vain, and were counted
+  unfinished_.insert(unfinished_.end(), numbers.begin(), numbers.end());
+  games_ = std::ssize(unfinished_);
+  for (Slot& slot : slots_)
+    if (!slot.search && next_ < games_) new_game(slot);
+}
+
 void Pool::play_opening(Slot& slot) {
   if (play_.opening_moves <= 0) return;
   const std::uint32_t length = slot.rng.below(static_cast<std::uint32_t>(play_.opening_moves) + 1);

@@ -3,6 +3,7 @@
 // many are played at once, in how many threads, or who else is in the batch.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -63,6 +64,9 @@ class Pool {
   std::vector<std::string> take_finished();
   bool idle() const;  // nobody plays any more
   void stop() { stopped_ = true; }  // start no more games
+  // Plays the games with these numbers too, after those that a pool with `games == unfinished.size()` had.
+  void add(const std::vector<std::int64_t>& numbers);
+  std::int64_t not_begun() const { return std::max<std::int64_t>(0, games_ - next_); }
 
   struct Counts {
     std::int64_t games = 0, moves = 0, evaluations = 0, simulations = 0, draws = 0, resigned = 0, active = 0;

@@ -440,6 +440,15 @@ class Pool:
     def stop(self) -> None:
         """Start no more games."""
 
+    def add(self, numbers: Sequence[int]) -> None:
+        """
+        Play the games with these numbers too; only for a pool that had nothing but a list of numbers.
+        """
+
+    @property
+    def not_begun(self) -> int:
+        """Number of games not begun yet."""
+
     @property
     def counts(self) -> dict[str, int]: ...
 

@@ -87,7 +87,9 @@ def plays(monkeypatch):
             search = rollout_search(config)
             games = self_play(config, training.game, rf.evaluators.Rollout(), first, count, search, unfinished=left)
             play_games(games, training.games_folder, games_per_shard=config.loop.games_per_shard)
-        yield SimpleNamespace(is_alive=lambda: True), SimpleNamespace(poll=lambda: False)
+        yield overlap.PlayingProcess(
+            training, SimpleNamespace(is_alive=lambda: True), SimpleNamespace(poll=lambda: False)
+        )
 
     monkeypatch.setattr(overlap, "ProcessPoolExecutor", AtOnce)
     monkeypatch.setattr(overlap, "player", player)

@@ -16,6 +16,7 @@ from ramify.cli import (
     games,
     gate,
     htp,
+    improve,
     inspect,
     json_lines,
     match,
@@ -60,7 +61,7 @@ GROUPS = {
         inspect.inspect,
         export.export,
     ),
-    "Strength": (match.match, tournament.tournament, ratings.ratings, gate.gate, sweep.sweep),
+    "Strength": (match.match, tournament.tournament, ratings.ratings, gate.gate, sweep.sweep, improve.improve),
     "Other programs, speed, installation": (
         uci.uci,
         htp.htp,

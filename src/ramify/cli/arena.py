@@ -58,6 +58,7 @@ class How:
     workers: int = 0
     replay: bool = False
     count_forfeits: bool = False
+    cluster: str | None = None
 
 
 def read_setup(

@@ -144,6 +144,12 @@ StorePlace = Annotated[
 DEFAULT_STORE = "ramify.db"
 Concurrency = Annotated[int, typer.Option(min=1, help="Number of games played at once in each process.")]
 Workers = Annotated[int, typer.Option(min=0, help="Number of worker processes; 0 plays in this process.")]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="ADDRESS", help="Also play on the nodes of this Ray cluster: local, auto or HOST:PORT."
+    ),
+]
 Anchor = Annotated[
     str | None, typer.Option(help="The player whose rating is fixed at 0: its text, identity, or name in the table.")
 ]

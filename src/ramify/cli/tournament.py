@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,7 @@ from ramify.cli import arena, options
 from ramify.cli.common import fail
 
 if TYPE_CHECKING:
-    from ramify.arena import PlayerConfig, Progress
+    from ramify.arena import PlayerConfig, Progress, Tournament
     from ramify.arena.tournament import Pairing
 
 
@@ -37,6 +38,7 @@ def tournament(
     workers: options.Workers = 0,
     replay: options.Replay = False,
     count_forfeits: options.CountForfeits = False,
+    cluster: options.ClusterAddress = None,
     anchor: options.Anchor = None,
     json: options.AsJson = False,
 ) -> None:
@@ -46,12 +48,14 @@ def tournament(
     forfeited or --replay is given: adding a player plays its games only.
     --network and --set are defaults for the players that search. Ctrl-C keeps
     finished games; run the same command again to resume. Processes that run
-    the same command at once divide the games. The anchor is the player that
+    the same command at once divide the games; with --cluster, processes on all
+    nodes take part, and the store is one that they reach. The anchor is the player that
     has been in the store longest; --anchor chooses another.
 
     \b
     ramify tournament hex random search:simulations=50 search:simulations=200 -p size=5
     ramify tournament hex search -p size=7 --network hex-7 --pool --gauntlet --anchor random
+    ramify tournament hex random search -p size=5 --cluster auto --store postgresql://user@host/games
     """
     from ramify.arena import gauntlet as one_against_all
     from ramify.arena import reference_pool, round_robin
@@ -64,7 +68,7 @@ def tournament(
         fail("a tournament needs at least two players; --pool adds reference players")
     pairings = one_against_all(everybody[0], everybody[1:]) if gauntlet else round_robin(everybody)
     labels = arena.different({config.identity: config.label for config in everybody})
-    how = arena.How(store, concurrency, workers, replay, count_forfeits)
+    how = arena.How(store, concurrency, workers, replay, count_forfeits, cluster)
     play(setup, pairings, games, how, arena.find_anchor(labels, anchor, everybody), as_json=json)
 
 
@@ -100,7 +104,8 @@ def play(
             results, parallel = kept.results(replay=how.replay), ParallelSettings(how.concurrency, how.workers)
             if baseline is not None:
                 results.meet([baseline])
-            standings = plan.run(results=results, parallel=parallel, watch=watch, on_interrupt="return")
+            with on_cluster(plan, how):
+                standings = plan.run(results=results, parallel=parallel, watch=watch, on_interrupt="return")
             standings = replace(standings, count_forfeits=how.count_forfeits)
         except arena.MISTAKES as error:
             fail(error)
@@ -120,3 +125,13 @@ def play(
     arena.report(standings, labels, anchors, as_json=as_json, cross=True, more=more)
     if unsaved:
         raise typer.Exit(2)
+
+
+def on_cluster(plan: Tournament, how: arena.How) -> AbstractContextManager[None]:
+    """Help from the nodes of a cluster, if one is given."""
+    if how.cluster is None:
+        return nullcontext()
+    from ramify.cluster import ClusterConfig
+    from ramify.store.remote import played_on_cluster
+
+    return played_on_cluster(plan, how.store, ClusterConfig(address=how.cluster), how.concurrency)

@@ -324,4 +324,19 @@ def picture(status: Status, folder: Path) -> RenderableType:
         if values:
             curves.add_row(label, sparkline(values), f"{values[-1]:.3f}")
     bar = Padding(ProgressBar(total=1.0, completed=status.done, width=60), 0)  # by itself a bar does not end its line
-    return Group(head, bar, curves)
+    return Group(head, bar, *([node_table(status)] if status.nodes else []), curves)
+
+
+def node_table(status: Status) -> RenderableType:
+    """What each node of the cluster does."""
+    from rich.table import Table
+
+    table = Table("node", box=None, pad_edge=False)
+    for name in ("processes", "games", "moves/s", "evaluations/s", "weights"):
+        table.add_column(name, justify="right")
+    for node in status.nodes:
+        speed = [f"{node.positions_per_s:,.0f}", f"{node.evaluations_per_s:,.0f}"]
+        age = "newest" if node.age == 0 else f"{node.age} older"
+        name = f"{node.host}{' (gone)' if not node.processes else ' (waiting)' if node.waiting else ''}"
+        table.add_row(name, str(node.processes), f"{node.games:,}", *speed, age)
+    return table

@@ -104,7 +104,7 @@ class SelfPlay:
             [opening.state for opening in self.openings],
         )
         self._alone = _core.Exclusive(BUSY)
-        self._stopping = False
+        self._stopping, self._listed = False, games == len(unfinished)
         rows = (parallel_games + 1) // 2 * self.search.batch_size
         if fixed_batches is not None and fixed_batches < rows:
             raise ValueError(f"fixed_batches must be at least {rows} for {parallel_games} parallel games")
@@ -152,6 +152,18 @@ class SelfPlay:
     def stop(self) -> None:
         """Start no new games and finish those in progress. May be called from any thread."""
         self._stopping = True
+
+    def add(self, numbers: Sequence[int]) -> None:
+        """Play the games with these numbers too. Only for self-play whose games were all named by ``unfinished``, and
+        only from the thread that iterates over it."""
+        if not self._listed:
+            raise ValueError("only self-play of listed games (games=len(unfinished)) can be given more of them")
+        self._pool.add(list(numbers))
+
+    @property
+    def not_begun(self) -> int:
+        """Number of games that have not begun yet."""
+        return self._pool.not_begun
 
     def __iter__(self) -> Iterator[list[bytes]]:
         with self._alone:

@@ -128,6 +128,11 @@ class SweepConfig(Settings):
 
 def load_sweep(path: str | Path, **changes: Any) -> SweepConfig:
     """The sweep of a YAML file."""
+    return SweepConfig(**{**read_mapping(path, "a sweep has settings such as game, player and settings"), **changes})
+
+
+def read_mapping(path: str | Path, wanted: str) -> dict[str, Any]:
+    """The settings of a YAML file; ``wanted`` says what is missing if it has none."""
     import yaml
 
     try:
@@ -135,5 +140,5 @@ def load_sweep(path: str | Path, **changes: Any) -> SweepConfig:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path}: {error}") from None
     if not isinstance(read, dict):
-        raise SettingsError(f"{path}: a sweep has settings such as game, player and settings")
-    return SweepConfig(**{**read, **changes})
+        raise SettingsError(f"{path}: {wanted}")
+    return read

@@ -25,8 +25,9 @@ from ramify.training.metrics import Metrics, Sink, read_metrics, tensorboard
 from ramify.training.presets import as_yaml, load_config, presets
 from ramify.training.pyrat_losses import win_probabilities
 from ramify.training.replay import Replay, TrainingBatch
-from ramify.training.run import Status, train
+from ramify.training.run import train
 from ramify.training.samples import Samples, make_samples
+from ramify.training.status import NodeStatus, Status
 from ramify.training.trajectories import Trajectories, make_trajectories
 from ramify.training.unroll import UnrollBatch, UnrollReplay
 from ramify.training.unroll_learner import UnrollLearner
@@ -37,6 +38,7 @@ __all__ = [
     "LoopConfig",
     "LossConfig",
     "Metrics",
+    "NodeStatus",
     "OptimizerConfig",
     "Replay",
     "Samples",

@@ -145,7 +145,7 @@ def refuse_other_settings(config: TrainConfig, folder: Path) -> None:
     known = known_config(folder)
     if known is None or (read_marker(folder) is not None and not has_work(folder)):
         return
-    groups = [name for name in TrainConfig.model_fields if name not in ("loop", "imports")]
+    groups = [name for name in TrainConfig.model_fields if name not in ("loop", "imports", "cluster")]
     differing = [name for name in groups if getattr(known, name) != getattr(config, name)]
     differing += [f"loop.{name}" for name in COUNTED if getattr(known.loop, name) != getattr(config.loop, name)]
     if differing:

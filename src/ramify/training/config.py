@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ramify.base.imports import import_modules
 from ramify.base.settings import Settings
+from ramify.cluster import ClusterConfig
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import Method, NashConfig, Root, is_informative
 from ramify.games import Game, list_games, make
@@ -354,6 +355,15 @@ class LoopConfig(Settings):
     overlap: bool | None = Field(
         None, description="Run self-play in a separate process during training; None: only on CUDA."
     )
+    learners: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description=(
+            "Number of processes that train, each with an equal part of every batch; on CUDA each of them has a GPU, "
+            "from that of loop.device on."
+        ),
+    )
     loaders: int = Field(2, ge=1, description="Number of data-loading processes (with overlap, or with records).")
     checkpoint_seconds: float = Field(20.0, gt=0, description="Seconds between checkpoints (overlap only).")
     keep: int = Field(
@@ -367,6 +377,12 @@ class LoopConfig(Settings):
             "Minimum number of games kept on disk; older games are deleted once outside the window. None: keep all."
         ),
     )
+
+    @model_validator(mode="after")
+    def _equal_parts(self) -> Self:
+        if self.batch % self.learners:
+            raise ValueError(f"learners={self.learners} must divide batch={self.batch}")
+        return self
 
     @field_validator("device")
     @classmethod
@@ -428,6 +444,9 @@ class TrainConfig(Settings):
     loop: LoopConfig = Field(
         default_factory=LoopConfig, description="Length of the run, self-play throughput, devices and checkpoints."
     )
+    cluster: ClusterConfig = Field(
+        default_factory=ClusterConfig, description="Self-play on the nodes of a Ray cluster."
+    )
 
     def make_game(self) -> Game:
         """The game of the run, after its ``imports``: in every process that needs it."""
@@ -472,6 +491,17 @@ class TrainConfig(Settings):
         if self.targets.surprise or self.targets.skip_uninformative:
             raise ValueError("records are drawn evenly: targets.surprise and skip_uninformative are for games played")
 
+    def _check_cluster(self) -> None:
+        """Raise a ValueError for settings that have no meaning where a cluster plays the games."""
+        if self.records:
+            raise ValueError("a run with records plays no games: it needs no cluster.address")
+        for name, value in (("exact", True), ("overlap", False)):
+            if getattr(self.loop, name) is value:
+                raise ValueError(
+                    f"loop.{name}={str(value).lower()} needs cluster.address=null: on a cluster, games are played "
+                    "during training"
+                )
+
     @field_validator("network", mode="before")
     @classmethod
     def _known_network(cls, network: Any) -> Any:
@@ -494,12 +524,14 @@ class TrainConfig(Settings):
                 "OpenVINO promises nothing about it"
             )
         for name in ("rollout_iterations", "uniform_share"):
-            if getattr(self.loop, name) and self.loop.overlap:
+            if getattr(self.loop, name) and self.loop.overlap and self.cluster.address is None:
                 raise ValueError(f"loop.{name} needs loop.overlap=false: with overlap there are no iterations")
         if self.loop.source_steps and not self.sources:
             raise ValueError("loop.source_steps needs sources: they are what these steps learn from")
         if self.records:
             self._check_records()
+        if self.cluster.address is not None:
+            self._check_cluster()
         ends = [stage.until for stage in self.curriculum]
         if any(later <= earlier for earlier, later in pairwise(ends)):
             raise ValueError(f"every stage of the curriculum must end after the one before it, not until={ends}")

@@ -10,7 +10,7 @@ from ramify.games import Game
 from ramify.networks import GameNetwork, LearnedModel
 from ramify.selfplay.records import GameRecord
 from ramify.training.config import TrainConfig, WindowConfig
-from ramify.training.learner import Learner
+from ramify.training.learner import Learner, ParallelLearner
 from ramify.training.replay import Replay
 from ramify.training.samples import Samples, make_samples
 from ramify.training.trajectories import make_trajectories
@@ -21,11 +21,15 @@ from ramify.training.unroll_learner import UnrollLearner
 def make_learner(module: GameNetwork, config: TrainConfig, device: torch.device) -> Learner:
     """The learner of a network; raises a ValueError for settings that a learned model cannot have."""
     if not isinstance(module, LearnedModel):
+        if config.loop.learners > 1:
+            return ParallelLearner(module, config.optimizer, config.losses, device, config.loop.learners)
         compiled = bool(config.records) and config.loop.compile
         return Learner(module, config.optimizer, config.losses, device, compiled=compiled)
     for name, wrong in (("play.reuse", config.play.reuse), ("loop.exact", config.loop.exact)):
         if wrong:
             raise ValueError(f"{name} must be false for a learned model: its searches begin anew with every move")
+    if config.loop.learners > 1:
+        raise ValueError("loop.learners must be 1 for a learned model")
     if config.loop.evaluator not in ("auto", "torch"):
         raise ValueError(f"loop.evaluator must be auto or torch for a learned model, not {config.loop.evaluator}")
     return UnrollLearner(module, config.optimizer, config.losses, config.unroll, device)

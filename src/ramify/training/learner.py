@@ -5,16 +5,19 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from ramify.base.imports import imported
 from ramify.evaluators.torch_threads import run_calls
 from ramify.networks import GameNetwork
 from ramify.training.config import LossConfig, OptimizerConfig
 from ramify.training.losses import losses, measures
+from ramify.training.parallel import Group, Replicas, mean_over_processes, share_batches, whole_batch
 from ramify.training.replay import TrainingBatch
 
 T = TypeVar("T")
@@ -44,6 +47,15 @@ class Learner:
             ema = self._move_average if optimizer.average == "ema" else None
             self.averaged = AveragedModel(self.module, multi_avg_fn=ema, use_buffers=True)
         self.steps = 0
+        self.group: Group | None = None  # of processes that train this network together
+
+    def join(self, group: Group) -> None:
+        """Train together with the other processes of the group from now on: ``learn`` takes a part of the batch."""
+        self.group = group
+        self._forward = share_batches(self.module, self.device)
+
+    def close(self) -> None:
+        """End what was started for training."""
 
     def _move_average(self, averaged: Any, weights: Any, count: Any) -> None:
         """One step of the moving average. Early on it is shorter, or a short run would end near its first weights.
@@ -79,15 +91,20 @@ class Learner:
         rate = self.rate(progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        found = self._losses(batch)
         self.optimizer.zero_grad(set_to_none=True)
-        found["total"].backward()  # type: ignore[no-untyped-call]
+        with whole_batch(self.group):
+            found = self._losses(batch)
+            found["total"].backward()  # type: ignore[no-untyped-call]
         length = nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip or math.inf)
         self.optimizer.step()
         self.steps += 1
         if self.averaged is not None and (self.config.average == "ema" or progress >= self.config.swa_from):
             self.averaged.update_parameters(self.module)
-        return {**{name: loss.detach() for name, loss in found.items()}, "gradient": length.detach()}
+        known = {name: loss.detach() for name, loss in found.items()}
+        if self.group is not None:
+            means = mean_over_processes(torch.stack(list(known.values())), self.group)
+            known = dict(zip(known, means, strict=True))
+        return {**known, "gradient": length.detach()}
 
     def _losses(self, batch: Any) -> dict[str, Tensor]:
         """The losses of the network on a batch."""
@@ -152,6 +169,38 @@ class Learner:
         known = self.optimizer.state_dict()
         self.optimizer.load_state_dict({**known, "state": states})
         self.steps = steps
+
+
+class ParallelLearner(Learner):
+    """Trains one network with several processes, each with an equal part of every batch; they start with the first
+    step. The steps are those of a single process but for rounding."""
+
+    def __init__(
+        self,
+        module: GameNetwork,
+        optimizer: OptimizerConfig,
+        weights: LossConfig,
+        device: torch.device,
+        processes: int,
+    ) -> None:
+        super().__init__(module, optimizer, weights, device)
+        self.processes, self._replicas = processes, None
+
+    def learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
+        if self._replicas is None:
+            self._replicas = Replicas(self.processes, self, imported())
+            self.join(Group(0, self.processes))
+        self._replicas.send(batch, progress)
+        rows = len(batch.observations) // self.processes
+        own = {field.name: getattr(batch, field.name)[:rows] for field in fields(batch)}
+        return super().learn(type(batch)(**own), progress)
+
+    def close(self) -> None:
+        if self._replicas is not None:
+            self._replicas.close()
+            self._replicas = None
+
+    _replicas: Replicas | None
 
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

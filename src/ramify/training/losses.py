@@ -9,6 +9,7 @@ from torch.nn import functional
 from ramify.networks import GameNetwork
 from ramify.training.config import LossConfig
 from ramify.training.outcomes import FORBIDDEN, merged
+from ramify.training.parallel import rows_that_count
 from ramify.training.pyrat_losses import pyrat_losses, pyrat_measures
 from ramify.training.replay import TrainingBatch
 
@@ -40,7 +41,7 @@ def losses(
     values = per_player(outputs["values"])
     target = batch.values
     unit = outputs.get("value_unit", values.new_ones(()))  # so that large boards do not outweigh small ones
-    found = {"policy": cross.sum() / acts.sum().clamp(min=1), "value": ((values - target) / unit).square().mean()}
+    found = {"policy": cross.sum() / rows_that_count(acts), "value": ((values - target) / unit).square().mean()}
     if config.value == "wdl":
         found["value"] = wdl_loss(outputs["wdl"], target / config.value_scale, batch.draws)
     elif "wdl" in outputs:

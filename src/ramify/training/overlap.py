@@ -18,27 +18,25 @@ from dataclasses import replace
 from itertools import islice
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from ramify.base.processes import end_with_parent
 from ramify.games.failures import game_failure
-from ramify.networks import load, network_id
 from ramify.selfplay.records import numbers_in, read_shards
 from ramify.selfplay.run import Progress
-from ramify.selfplay.run import run as play_games
 from ramify.training.checkpoints import checkpoints, network_file
 from ramify.training.config import TrainConfig
 from ramify.training.folder import PLAYER_LOCK, explained, held
 from ramify.training.kinds import training_samples
-from ramify.training.playing import game_figures, make_evaluator, self_play, speed, stage_of
+from ramify.training.player import Player, Stop
+from ramify.training.playing import game_figures, self_play, speed, stage_of
 from ramify.training.processes import start_loader
 from ramify.training.run import Training
 from ramify.training.samples import Samples
 from ramify.training.shards import Consumed, in_window, own_shards, shard_number
 
-SHARD_SECONDS = 2.0  # maximum time until a finished game can be trained on
 LOOK_SECONDS = 0.5  # seconds between two checks for a new network
 PATIENCE = 0.02  # seconds to sleep when there is nothing to do
 STOP_SECONDS = 30.0  # time for a worker to end by itself
@@ -48,10 +46,6 @@ LOADED_AT_ONCE = 8  # shards loaded in advance when a run is resumed
 STOP = "stop"  # the message that ends the self-play process; a number is a stage of the curriculum
 
 ShardSamples = tuple[Samples, dict[str, float], list[int], int]  # with figures and numbers of the games, and the stage
-
-
-class Stop(BaseException):
-    """Raised inside the worker to end it."""
 
 
 def play_worker(
@@ -64,7 +58,7 @@ def play_worker(
     end_with_parent(STOP_SECONDS, stop)
     try:
         with held(folder, PLAYER_LOCK, "playing"):
-            Player(config, folder, torch.device(device), stage, pipe, stop).run(consumed)
+            ProcessPlayer(config, folder, torch.device(device), stage, pipe, stop).run(consumed)
     except Stop:
         pass
     except OSError as error:  # not a bug: a traceback would add nothing
@@ -81,7 +75,7 @@ def play_worker(
         raise
 
 
-class Player:
+class ProcessPlayer(Player):
     """Plays games until it is stopped, with the newest network, through the stages of the curriculum and the variants.
 
     Each stage has its share of the planned games; the trainer names a later one if the run is further by its time.
@@ -96,12 +90,9 @@ class Player:
         pipe: Connection,
         stop: threading.Event,
     ) -> None:
-        self.config, self.folder, self.pipe, self.stopped = config, folder, pipe, stop
-        self.boards = config.make_games()
-        self.stage = stage
         self.newest = checkpoints(folder / "checkpoints")[-1]
-        self.module = load(network_file(self.newest), self.boards[-1])
-        self.evaluator = make_evaluator(config, self.module, device)
+        super().__init__(config, device, network_file(self.newest))
+        self.folder, self.pipe, self.stopped, self.stage = folder, pipe, stop, stage
         self.looked = time.perf_counter()
 
     def run(self, consumed: Consumed) -> None:
@@ -111,15 +102,7 @@ class Player:
             left = self._left(played)
             board = self.boards[self.config.board_at(self.stage, played // self.config.loop.games)]
             self.games = self_play(self.config, board, self.evaluator, first, left, unfinished=unfinished)
-            play_games(
-                self.games,
-                self.folder / "games",
-                games_per_shard=self.config.loop.games_per_shard,
-                shard_seconds=SHARD_SECONDS,
-                network=lambda: network_id(self.module),
-                progress=self.look,
-                others=self.boards,
-            )
+            self.play(self.games, self.folder / "games")
             # The next stage or variant: the games in play were finished, and what else was unfinished is left for it.
             played = self.games.counts["games"]
             unfinished, first = unfinished[played:], first + max(0, played - len(unfinished))
@@ -144,8 +127,8 @@ class Player:
             self.looked = time.perf_counter()
             found = checkpoints(self.folder / "checkpoints")[-1]
             if found != self.newest:
-                self.newest, self.module = found, load(network_file(found), self.boards[-1])
-                self.evaluator.load_weights(self.module)
+                self.newest = found
+                self.renew(network_file(found))
         try:
             self.pipe.send(progress)
         except OSError:  # nobody is there any more
@@ -161,8 +144,50 @@ class Player:
         return said
 
 
+class Players(Protocol):
+    """Whatever plays the games of an overlapped run: a process on this machine, or processes on a cluster."""
+
+    keeps_ratio: bool  # whether it waits when training is behind, so that the replay ratio is that of the config
+
+    def look(self) -> None:
+        """Take in what was reported since the last call; a RuntimeError says why self-play failed."""
+        ...
+
+    def tell_stage(self, stage: int) -> None:
+        """Play the games of this stage of the curriculum from now on."""
+        ...
+
+
+class PlayingProcess:
+    """The self-play process as the trainer sees it."""
+
+    keeps_ratio = False
+
+    def __init__(self, training: Training, process: Any, pipe: Connection) -> None:
+        self.training, self.process, self.pipe = training, process, pipe
+
+    def look(self) -> None:
+        """Read the messages of the process."""
+        while self.pipe.poll():
+            try:
+                said = self.pipe.recv()
+            except EOFError:
+                break
+            if isinstance(said, str):
+                raise RuntimeError(f"self-play failed: {said}")
+            self.training.rates = speed(said)
+            self.training.show(figures={**self.training.status.figures, **self.training.rates})
+        if not self.process.is_alive():
+            raise RuntimeError(f"the self-play process ended unexpectedly (exit code {self.process.exitcode})")
+
+    def tell_stage(self, stage: int) -> None:
+        """Tell the process when a new stage of the curriculum begins."""
+        with suppress(OSError):  # whether it has ended is seen elsewhere
+            self.pipe.send(stage)
+
+
 @contextmanager
-def player(training: Training) -> Iterator[tuple[Any, Connection]]:
+def player(training: Training) -> Iterator[Players]:
     """The self-play process, running while the context is open."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -172,7 +197,7 @@ def player(training: Training) -> Iterator[tuple[Any, Connection]]:
     process.start()
     there.close()
     try:
-        yield process, here
+        yield PlayingProcess(training, process, here)
     finally:
         with suppress(OSError):  # it may be gone already
             here.send(STOP)
@@ -227,9 +252,12 @@ def train_overlapped(training: Training) -> None:
     training.consumed = located(training)  # before games are played: their shards have higher numbers
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(training.config.loop.loaders, context, start_loader)
-    with pool as loaders, player(training) as (process, pipe):
+    playing = player
+    if training.config.cluster.address is not None:
+        from ramify.training.cluster_play import cluster_players as playing
+    with pool as loaders, playing(training) as players:
         try:
-            OverlappedTrainer(training, process, pipe, loaders).run()
+            OverlappedTrainer(training, players, loaders).run()
         finally:
             loaders.shutdown(wait=False, cancel_futures=True)
 
@@ -237,8 +265,8 @@ def train_overlapped(training: Training) -> None:
 class OverlappedTrainer:
     """The training process: adds new games to the window, trains at the replay ratio, and writes checkpoints."""
 
-    def __init__(self, training: Training, process: Any, pipe: Connection, loaders: ProcessPoolExecutor) -> None:
-        self.training, self.process, self.pipe, self.loaders = training, process, pipe, loaders
+    def __init__(self, training: Training, players: Players, loaders: ProcessPoolExecutor) -> None:
+        self.training, self.players, self.loaders = training, players, loaders
         self.waiting: list[tuple[Path, Future[ShardSamples | None]]] = []
         # Metrics of the games since the last checkpoint, including those of an interrupted session.
         self.game_metrics = [training.unreported] if training.unreported else []
@@ -253,7 +281,7 @@ class OverlappedTrainer:
         training.show(phase="playing and training", done=training.progress(min(1.0, training.consumed.games / planned)))
         self.refill()
         while not training.out_of_time and training.consumed.games < planned:
-            self.look_at_player()
+            self.players.look()
             self.tell_stage()
             self.take_in()
             if self.behind():
@@ -263,6 +291,9 @@ class OverlappedTrainer:
                 time.sleep(PATIENCE)
             if time.perf_counter() - self.kept > loop.checkpoint_seconds:
                 self.keep()
+        while self.players.keeps_ratio and self.behind() and not training.out_of_time:
+            self.players.look()
+            training.train_step(1.0)
         self.keep()
 
     def refill(self) -> None:
@@ -276,7 +307,7 @@ class OverlappedTrainer:
             path, future = ahead.pop(0)
             ahead += [(path, self.load(path)) for path in islice(newest, 1)]
             while not future.done():
-                self.look_at_player()
+                self.players.look()
                 time.sleep(PATIENCE)
             if (loaded := future.result()) is not None:
                 found.append((shard_number(path), loaded[0], loaded[3]))
@@ -301,26 +332,11 @@ class OverlappedTrainer:
         steps = training.learner.steps - loop.source_steps
         return len(training.replay) > 0 and steps * loop.batch < loop.replay_ratio * training.replay.total
 
-    def look_at_player(self) -> None:
-        """Read the messages of the self-play process."""
-        while self.pipe.poll():
-            try:
-                said = self.pipe.recv()
-            except EOFError:
-                break
-            if isinstance(said, str):
-                raise RuntimeError(f"self-play failed: {said}")
-            self.training.rates = speed(said)
-            self.training.show(figures={**self.training.status.figures, **self.training.rates})
-        if not self.process.is_alive():
-            raise RuntimeError(f"the self-play process ended unexpectedly (exit code {self.process.exitcode})")
-
     def tell_stage(self) -> None:
-        """Tell the self-play process when a new stage of the curriculum begins."""
+        """Tell the players when a new stage of the curriculum begins."""
         stage = stage_now(self.training)
         if stage > self.stage and self.training.config.curriculum:
-            with suppress(OSError):  # whether it has ended is seen elsewhere
-                self.pipe.send(stage)
+            self.players.tell_stage(stage)
         self.stage = stage
 
     def take_in(self) -> None:

@@ -201,7 +201,14 @@ def is_written_by_us(content: bytes) -> bool:
         data = yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return False
-    later = {"imports", "curriculum", "variants", "records", "unroll"}  # settings that earlier versions did not write
+    later = {
+        "imports",
+        "curriculum",
+        "variants",
+        "records",
+        "unroll",
+        "cluster",
+    }  # settings that earlier versions did not write
     if not isinstance(data, dict) or not TrainConfig.model_fields.keys() - later <= data.keys():
         return False
     return bool(yaml.safe_dump(data, sort_keys=False) == text)

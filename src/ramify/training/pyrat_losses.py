@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from ramify.training.cheese import UNKNOWN
 from ramify.training.outcomes import average_payoffs, members
+from ramify.training.parallel import rows_that_count
 from ramify.training.replay import TrainingBatch
 
 SUPPORT = 0.01  # outcomes with less probability in the policy target do not count as played
@@ -41,7 +42,7 @@ def pyrat_losses(outputs: dict[str, Tensor], batch: TrainingBatch) -> dict[str, 
 
 def class_loss(logits: Tensor, classes: Tensor) -> Tensor:
     """Cross-entropy of logits [B, classes, n] with classes [B, n], mean over those that are known."""
-    count = (classes != UNKNOWN).sum().clamp(min=1)
+    count = rows_that_count(classes != UNKNOWN)
     return functional.cross_entropy(logits.float(), classes.long(), ignore_index=UNKNOWN, reduction="sum") / count
 
 
@@ -52,7 +53,7 @@ def score_classes(outputs: dict[str, Tensor], batch: TrainingBatch) -> Tensor:
 
 def mean_of_rows(losses: Tensor, counts: Tensor) -> Tensor:
     """Mean of the losses [B] of those rows that count; 0 if none does."""
-    return torch.where(counts, losses, torch.zeros_like(losses)).sum() / counts.sum().clamp(min=1)
+    return torch.where(counts, losses, torch.zeros_like(losses)).sum() / rows_that_count(counts)
 
 
 def payoff_loss(payoffs: Tensor, batch: TrainingBatch) -> Tensor:

@@ -8,9 +8,9 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ from ramify.training.replay import Replay, TrainingBatch
 from ramify.training.samples import Samples, check_heads
 from ramify.training.shards import Consumed, ShardWatcher, own_shards, shard_number
 from ramify.training.sources import check_sources, load_source
+from ramify.training.status import Show, Status
 from ramify.training.unroll import UnrollReplay
 from ramify.training.windows import StagedReplay
 
@@ -56,24 +57,6 @@ logger = logging.getLogger("ramify")
 JUDGED = 2048  # newest positions on which a network is evaluated before it is trained on them
 PLAYER_SECONDS = 60.0  # time for the self-play process to end after its trainer was killed
 FLUSH_STEPS = 50  # steps between two transfers of the losses from the device
-
-
-@dataclass
-class Status:
-    """Status of a run, for progress displays."""
-
-    phase: str = "starting"
-    iteration: int = 0
-    iterations: int = 0
-    step: int = 0
-    share: float = 0.0  # completed fraction of the phase
-    done: float = 0.0  # completed fraction of the run
-    seconds: float = 0.0
-    figures: dict[str, float] = field(default_factory=dict)
-    history: list[dict[str, float]] = field(default_factory=list)  # of iterations
-
-
-Show = Callable[[Status], None]
 
 
 class Training:
@@ -153,8 +136,10 @@ class Training:
 
     @property
     def overlap(self) -> bool:
-        """Whether self-play runs in a separate process during training."""
+        """Whether self-play runs in other processes during training."""
         loop = self.config.loop
+        if self.config.cluster.address is not None:
+            return True
         if loop.overlap is None:
             return self.device.type == "cuda" and not (loop.exact or loop.rollout_iterations or loop.uniform_share)
         return loop.overlap
@@ -500,6 +485,7 @@ def go_on(training: Training, sinks: tuple[Sink, ...] = (), show: Show | None = 
                 training.checkpoint(partial=True)
                 raise
             finally:
+                training.learner.close()
                 training.metrics.close()
     except OSError as error:
         explanation = explained(error, training.folder)

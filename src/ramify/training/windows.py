@@ -80,7 +80,7 @@ class StagedReplay:
     def mean_age(self) -> float:
         """Mean age of the positions in the window, in games since the newest."""
         games = np.concatenate([replay.games for replay in self.stages if len(replay)])
-        return float((self.stages[self._newest].games[-1] - games).mean())
+        return float((games.max() - games).mean())  # games do not come in the order of their numbers
 
     def newest(self, rows: int) -> TrainingBatch:
         """The positions added last, of one stage, without augmentation."""

@@ -1,0 +1,102 @@
+"""The loop of tuning and training, on tic-tac-toe in seconds."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ramify.sweeps import Improve, load_improve
+from ramify.sweeps.improve import Sweep
+from ramify.training import as_yaml, latest
+from ramify.training.presets import load_config
+from tests.training.helpers import tiny
+
+YAML = """
+game: tictactoe
+first: search:evaluator=rollout,simulations=4
+player: search:network={run},simulations=4
+settings: {c_puct: {low: 0.5, high: 4.0, log: true}}
+opponents: [random, "alphabeta:depth=1"]
+train: TINY
+train_seconds: 60
+rounds: 2
+trials: 2
+games: 4
+first_games: 4
+confirm_games: 4
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "tiny.yaml").write_text(as_yaml(tiny(loop__iterations=1)))
+    path = tmp_path / "loop.yaml"
+    path.write_text(YAML.replace("TINY", str(tmp_path / "tiny.yaml")))
+    return path
+
+
+def test_each_round_tunes_and_trains_from_the_last_network(file, tmp_path):
+    seen = []
+    config = load_improve(file)
+    found = Improve(config, tmp_path / "loop").run(lambda number, progress: seen.append((number, progress is None)))
+    assert [one.number for one in found] == [0, 1, 2]
+    assert [number for number, trains in seen if trains] == [0, 1]
+    assert found[2].run is None
+    assert "evaluator=rollout" in found[0].player
+    assert found[0].run is not None
+    assert found[0].run in found[1].player
+    second = load_config(tmp_path / "loop" / "001" / "run" / "config.yaml")
+    assert second.start == found[0].run
+    for number, one in enumerate(found[:2]):
+        trained = load_config(tmp_path / "loop" / f"{number:03d}" / "run" / "config.yaml")
+        if one.settings:
+            assert trained.search.c_puct == one.settings["c_puct"]
+            assert f"c_puct={one.settings['c_puct']}" in one.player
+    before = {}
+    for one in found:  # adopted only if new games were won
+        assert (one.settings != before) == bool(one.gain and one.gain > 0)
+        before = one.settings
+    assert latest(tmp_path / "loop" / "001" / "run" / "checkpoints") is not None
+
+
+def test_a_stopped_loop_goes_on_where_it_was(file, tmp_path, monkeypatch):
+    config = load_improve(file, rounds=1)
+    begun, real = [], Sweep.run
+
+    def run(sweep, watch=None):
+        begun.append(sweep.folder.parent.name)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return real(sweep, watch)
+
+    monkeypatch.setattr(Sweep, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        Improve(config, tmp_path / "loop").run()
+    found = Improve(config, tmp_path / "loop").run()
+    assert begun == ["000", "001", "001"]
+    assert len(found) == 2
+    with pytest.raises(ValueError, match=r"has a loop with other settings \(games\)"):
+        Improve(load_improve(file, games=8), tmp_path / "loop")
+
+
+def test_the_command_prints_the_rounds(file, run):
+    code, out, _ = run("improve", str(file), "--rounds", "1", "--json")
+    assert code == 0
+    assert [one["number"] for one in json.loads(out)["rounds"]] == [0, 1]
+    code, out, _ = run("improve", str(file), "--rounds", "1")
+    assert code == 0
+    assert "Player: search:network=" in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"player": "search:simulations=4"}, "player must have network="),
+        ({"settings": {"learning_rate": {"low": 0.1, "high": 0.2}}}, "learning_rate is not a search setting"),
+        ({"opponents": []}, "opponents"),
+    ],
+)
+def test_mistakes_are_named(file, changes, message):
+    with pytest.raises(ValueError, match=message):
+        load_improve(file, **changes)
