@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import ramify as rf
+from ramify.networks.blocks import BatchRenorm, renormalized
 from ramify.training import Learner, LossConfig, OptimizerConfig, train
 from ramify.training.learner import ParallelLearner
 from ramify.training.parallel import rows_that_count
@@ -13,9 +14,12 @@ from tests.training.helpers import losses, tiny
 from tests.training.test_learner import CPU, batch_of
 
 
-@pytest.mark.parametrize("name", [pytest.param("hex", marks=pytest.mark.slow), "pyrat"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("hex", marks=pytest.mark.slow), "pyrat", pytest.param("boards", marks=pytest.mark.slow)]
+)
 def test_two_processes_learn_what_one_does(name):
-    """With batch normalisation, masked losses, clipping and averaged weights; judged without the other process."""
+    """With batch normalisation (renormalisation, where a run has several boards), masked losses, clipping and averaged
+    weights; judged without the other process."""
     if name == "hex":
         game, heads = rf.make("hex", size=3), ["wdl", "ownership"]
         network = {"kind": "resnet", "blocks": 1, "channels": 8, "heads": heads}
@@ -25,7 +29,12 @@ def test_two_processes_learn_what_one_does(name):
     batches = batch_of(game, heads=heads)
     for batch in batches:
         batch.policies[:5] = 0  # rows without a policy target, most of them in the first part
-    arguments = (rf.networks.make(game, network), OptimizerConfig(clip=0.5), LossConfig(nash=0.1), CPU)
+    module = rf.networks.make(game, network)
+    if name == "boards":
+        for part in renormalized(module).modules():
+            if isinstance(part, BatchRenorm):
+                part.num_batches_tracked += 1000  # outputs are corrected to the running statistics
+    arguments = (module, OptimizerConfig(clip=0.5), LossConfig(nash=0.1), CPU)
     one, two = Learner(*arguments), ParallelLearner(*arguments, processes=2)
     try:
         for number, batch in enumerate(batches[:6]):

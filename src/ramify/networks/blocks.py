@@ -41,7 +41,7 @@ class BatchRenorm(nn.BatchNorm2d):
         assert self.running_var is not None
         assert self.num_batches_tracked is not None
         wide = x.float()
-        variance, mean = torch.var_mean(wide, dim=(0, 2, 3), correction=0)
+        variance, mean = self.moments(wide)
         deviation = torch.sqrt(variance + self.eps)
         with torch.no_grad():
             usual = torch.sqrt(self.running_var + self.eps)
@@ -55,6 +55,10 @@ class BatchRenorm(nn.BatchNorm2d):
         factor = self.weight * scale / deviation
         offset = self.bias + self.weight * shift - mean * factor
         return torch.addcmul(offset[:, None, None], wide, factor[:, None, None]).to(x.dtype)
+
+    def moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Variance and mean of a batch, by channel."""
+        return torch.var_mean(x, dim=(0, 2, 3), correction=0)
 
 
 def renormalized(module: Module) -> Module:

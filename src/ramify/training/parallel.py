@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ramify.base.processes import end_with_parent
+from ramify.networks.blocks import BatchRenorm
 
 PATIENCE = timedelta(minutes=10)  # for the other processes, at every step
 END_SECONDS = 10.0
@@ -94,6 +95,12 @@ def mean_with_gradient(tensor: Tensor) -> Tensor:
     return found / dist.get_world_size()
 
 
+def shared_moments(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Variance and mean of the whole batch, by channel."""
+    mean = mean_with_gradient(x.mean(dim=(0, 2, 3)))
+    return mean_with_gradient((x - mean[:, None, None]).square().mean(dim=(0, 2, 3))), mean
+
+
 class SharedBatchNorm(nn.BatchNorm2d):
     """Batch normalisation with the statistics of the whole batch while it is trained on. (torch's SyncBatchNorm needs
     CUDA, and is not folded into convolutions.)"""
@@ -102,12 +109,10 @@ class SharedBatchNorm(nn.BatchNorm2d):
         if _learning.get() is None or not self.training:
             return super().forward(x)
         wide = x.float()
-        mean = mean_with_gradient(wide.mean(dim=(0, 2, 3)))
-        centred = wide - mean[:, None, None]
-        variance = mean_with_gradient(centred.square().mean(dim=(0, 2, 3)))
+        variance, mean = shared_moments(wide)
         self._remember(mean.detach(), variance.detach(), dist.get_world_size() * x.numel() // x.shape[1])
         scale = torch.rsqrt(variance + self.eps) * self.weight
-        return (centred * scale[:, None, None] + self.bias[:, None, None]).to(x.dtype)
+        return ((wide - mean[:, None, None]) * scale[:, None, None] + self.bias[:, None, None]).to(x.dtype)
 
     @torch.no_grad()
     def _remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
@@ -120,11 +125,20 @@ class SharedBatchNorm(nn.BatchNorm2d):
         self.running_var.lerp_((variance * count / max(count - 1, 1)).to(self.running_var), share)
 
 
+class SharedBatchRenorm(BatchRenorm):
+    """Batch renormalisation with the statistics of the whole batch while it is trained on."""
+
+    def moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return super().moments(x) if _learning.get() is None else shared_moments(x)
+
+
+SHARED: dict[type[nn.Module], type[nn.Module]] = {nn.BatchNorm2d: SharedBatchNorm, BatchRenorm: SharedBatchRenorm}
+
+
 def share_batches(module: nn.Module, device: torch.device) -> DistributedDataParallel:
     """The module as one of several that train together; batch normalisations are changed in place."""
     for child in module.modules():
-        if type(child) is nn.BatchNorm2d:
-            child.__class__ = SharedBatchNorm
+        child.__class__ = SHARED.get(type(child), type(child))
     return DistributedDataParallel(module, device_ids=None if device.type == "cpu" else [device])
 
 
