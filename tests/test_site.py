@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import shutil
@@ -20,8 +21,8 @@ from ramify.networks import ResNetConfig
 from ramify.selfplay import PlayConfig
 from ramify.training import LoopConfig, OptimizerConfig, TargetConfig, TrainConfig
 from tests.children import ROOT
-from tests.pages import RUN, blocks, run_page
-from tools.site import api, commands, decisions, games, settings
+from tests.pages import RUN, Interpreter, blocks, run_page
+from tools.site import api, commands, decisions, games, notebooks, settings
 
 DOCS = ROOT / "docs"
 # Each block of this page is a program of its own: tests/test_docs.py runs them one by one.
@@ -154,3 +155,29 @@ def test_every_native_game_has_a_page() -> None:
 def test_every_decision_is_listed() -> None:
     text = decisions.pages()["decisions/index.md"]
     assert all(f"]({path.name})" in text for path in (DOCS / "decisions").glob("0*.md"))
+
+
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_a_notebook_runs_and_is_small(path: Path, tmp_path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert cells[0]["source"][0].startswith("# ")
+    assert all(cell["execution_count"] for cell in code), "run python -m tools.site.notebooks"
+    assert path.stat().st_size < 150_000
+    with Interpreter(tmp_path) as interpreter:
+        _, error = interpreter.run(f"from tools.site.notebooks import run\ncells = {cells!r}\nrun(cells)")
+        assert not error
+        shown, _ = interpreter.run("print([len(c['outputs']) for c in cells if c['cell_type'] == 'code'])")
+    assert json.loads(shown) == [len(cell["outputs"]) for cell in code]
+
+
+def test_notebooks_become_pages() -> None:
+    pages = notebooks.pages()
+    assert list(pages) == [f"notebooks/{path.stem}.md" for path in NOTEBOOKS]
+    first = pages["notebooks/first-search.md"]
+    assert '<div class="output">\n<svg' in first
+    assert "```text\n" in first
+    assert "[Download this notebook](first-search.ipynb)" in first

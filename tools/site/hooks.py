@@ -95,6 +95,8 @@ def _link(found: re.Match[str], here: str, uri: str) -> str:
     inside = ROOT_PAGES.get(place) or (place.removeprefix("docs/") if place.startswith("docs/") else None)
     if inside is None:  # a file that the site does not have, such as a tool
         return found[1] if "`" in found[1] else f"`{place}`"
+    if inside.endswith(".ipynb") and not found[1].startswith("Download"):
+        inside = inside.replace(".ipynb", ".md")  # a notebook is also a page
     relative = posixpath.relpath(inside, posixpath.dirname(uri) or ".")
     return f"[{found[1]}]({relative}{'#' + anchor if anchor else ''})"
 
