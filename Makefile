@@ -4,7 +4,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 PY     := $(BIN)/python
-EXTRAS ?= dev,chess,gym,openspiel,pettingzoo,torch,onnx,selfplay,train,arena,postgres,web,sweep,cluster
+EXTRAS ?= dev,chess,gym,openspiel,pettingzoo,torch,onnx,selfplay,train,arena,postgres,web,sweep,cluster,docs
 JOBS   ?= 3
 ARGS   ?=
 
@@ -18,7 +18,7 @@ INSTALLED    := $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo package test test-browser test-slow lint format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
+.PHONY: help demo package test test-browser test-slow lint docs format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ lint: $(INSTALLED) ## formatting, style, types, layers, vocabulary, stub
 	$(PY) -m tools.layers
 	$(PY) -m tools.vocabulary
 	$(PY) -m tools.stub --check
+
+docs: $(INSTALLED) ## the documentation site, into build/site; every link, anchor and word is checked
+	$(BIN)/codespell *.md docs examples src tools
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
 format: $(INSTALLED) ## rewrite Python files in the project's format
 	$(BIN)/ruff check --fix-only .

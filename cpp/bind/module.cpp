@@ -15,9 +15,12 @@ NB_MODULE(_core, m) {
   m.def("build_info", &ramify::build_info,
         "Return the compiler, architecture and sanitizer with which this module was built.",
         nanobind::sig("def build_info() -> dict[str, str]"));
-  nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError);
-  nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError);
-  nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError);
+  nanobind::exception<ramify::InvalidInput>(m, "InvalidInput", PyExc_ValueError).attr("__doc__") =
+      "Parameters, positions or payoffs that cannot be used; the message says what would be right.";
+  nanobind::exception<ramify::IllegalAction>(m, "IllegalAction", PyExc_ValueError).attr("__doc__") =
+      "An action that cannot be played here; the message names it and the position, and nothing has changed.";
+  nanobind::exception<ramify::EvaluatorError>(m, "EvaluatorError", PyExc_RuntimeError).attr("__doc__") =
+      "An evaluator returned what cannot be used; the message names the row, and the search is as it was.";
   ramify::watch_interpreter();
   ramify::load_numpy();
   ramify::register_all_games();

@@ -15,13 +15,19 @@ def build_info() -> dict[str, str]:
     """
 
 class InvalidInput(ValueError):
-    pass
+    """
+    Parameters, positions or payoffs that cannot be used; the message says what would be right.
+    """
 
 class IllegalAction(ValueError):
-    pass
+    """
+    An action that cannot be played here; the message names it and the position, and nothing has changed.
+    """
 
 class EvaluatorError(RuntimeError):
-    pass
+    """
+    An evaluator returned what cannot be used; the message names the row, and the search is as it was.
+    """
 
 class Exclusive:
     """

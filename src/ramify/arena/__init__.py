@@ -9,6 +9,7 @@ from ramify.arena.gating import Gate, gate
 from ramify.arena.match_result import MatchResult
 from ramify.arena.matches import Interrupted, MatchConfig, ParallelSettings, Progress, fixtures, match, play
 from ramify.arena.muzero_player import MuZeroPlayerConfig
+from ramify.arena.network_files import network_file
 from ramify.arena.openings import Opening, Openings
 from ramify.arena.played import Fixture, Limits, Played
 from ramify.arena.player import Choice, Player, PlayerConfig, Turn, player_config, player_kinds, register_player
@@ -65,6 +66,7 @@ __all__ = [
     "gate",
     "gauntlet",
     "match",
+    "network_file",
     "operating_characteristic",
     "pair_up",
     "play",

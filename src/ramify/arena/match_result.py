@@ -53,14 +53,17 @@ class MatchResult(Sequence[Played]):
 
     @property
     def wins(self) -> int:
+        """Games won by the first player."""
         return self.points.count(1.0)
 
     @property
     def draws(self) -> int:
+        """Games drawn."""
         return self.points.count(0.5)
 
     @property
     def losses(self) -> int:
+        """Games lost by the first player."""
         return self.points.count(0.0)
 
     @property

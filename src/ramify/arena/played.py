@@ -93,6 +93,7 @@ class Played:
 
     @property
     def key(self) -> str:
+        """What identifies the game among those of its match."""
         return self.fixture.key
 
     @property

@@ -56,12 +56,15 @@ class Memory:
         self.players: dict[str, PlayerConfig] = {}
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
+        """The known games with these keys, without forfeits."""
         return {key: self.games[key] for key in keys if key in self.games and not self.games[key].forfeited}
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
+        """Remember players."""
         for config in players:
             self.players.setdefault(config.identity, config)
 
     def add(self, played: Played) -> None:
+        """Remember a game."""
         if played.key not in self.games or self.games[played.key].forfeited:
             self.games[played.key] = played

@@ -28,7 +28,12 @@ from ramify.games import Game
 class NetworkUser(PlayerConfig):
     """Settings of players with a network."""
 
-    network: str | None = None
+    network: str | None = Field(
+        None,
+        description=(
+            "Network: a file, the folder of a run (its best-rated or newest checkpoint), or the name of a shipped one."
+        ),
+    )
     device: Literal["cpu", "cuda"] = Field(
         "cpu", description="Device that runs the network; not part of the player's identity."
     )

@@ -67,6 +67,7 @@ class Sprt:
 
     @property
     def verdict(self) -> Verdict:
+        """What the test has decided so far."""
         if self.ratio >= self.high:
             return "stronger"
         return "not stronger" if self.ratio <= self.low else None

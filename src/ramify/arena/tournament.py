@@ -43,10 +43,12 @@ class Line:
 
     @property
     def games(self) -> int:
+        """Number of games."""
         return self.wins + self.draws + self.losses
 
     @property
     def points(self) -> float:
+        """Points scored: 1 for a win, half for a draw."""
         return self.wins + self.draws / 2
 
 

@@ -49,6 +49,7 @@ class ChessGame:
 
     @property
     def fen(self) -> str:
+        """The position as FEN."""
         return str(self._state.fen)
 
     @property
@@ -88,6 +89,7 @@ class ChessGame:
         return move
 
     def is_game_over(self) -> bool:
+        """Whether the game has ended."""
         return bool(self._state.is_over)
 
     def result(self) -> str:

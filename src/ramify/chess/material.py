@@ -58,6 +58,7 @@ class MaterialEvaluator:
     c_puct = 1.5
 
     def evaluate(self, batch: Batch) -> Evaluation:
+        """Values by material and squares, priors that prefer captures."""
         planes = batch.observations.reshape(len(batch), -1, 64)  # as the player to move sees the board
         mine = np.einsum("bps,p->bs", planes[:, :6], PIECES)
         theirs = np.einsum("bps,p->bs", planes[:, 6:12], PIECES)

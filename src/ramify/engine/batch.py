@@ -79,7 +79,9 @@ class Evaluator(Protocol):
     evaluates the batches of both halves of its games at once.
     """
 
-    def evaluate(self, batch: Batch) -> Evaluation: ...
+    def evaluate(self, batch: Batch) -> Evaluation:
+        """Logits and values for every position of the batch."""
+        ...
 
 
 class NativeEvaluator:
@@ -120,7 +122,10 @@ class LatentModel(Protocol):
     num_actions: int
     acting: str  # "alternating", "single" or "both"
 
-    def initial(self, observations: NDArray[np.float32]) -> LatentOutput: ...
+    def initial(self, observations: NDArray[np.float32]) -> LatentOutput:
+        """Latent states, policies and values of observed positions."""
+        ...
+
     def recurrent(self, latents: Any, actions: NDArray[np.int32]) -> LatentOutput:
         """Actions are [B], or [B, 2] where both act."""
         ...

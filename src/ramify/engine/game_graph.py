@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -65,6 +66,9 @@ class GameGraph:
     def __repr__(self) -> str:
         return f"<GameGraph of {self.state.game.name}: {self.positions} positions, {self.edges} edges>"
 
+    def _repr_html_(self) -> str:
+        return f"<div>{self.state.svg()}<p>{escape(repr(self)[1:-1])}</p></div>"
+
 
 class TabularStrategy:
     """Strategies of both players in every position of a graph. Calling it with a state gives the probabilities."""
@@ -114,6 +118,22 @@ class GameSolution:
 
     def __repr__(self) -> str:
         return f"<GameSolution of {_summary(self.strategy, self.value)}>"
+
+    def _repr_html_(self) -> str:
+        """The payoffs of player 0 in the root position, with both players' probabilities at the edges."""
+        state = self.strategy.graph.state
+        names = [
+            [escape(state.action_name(int(action), player)) if action >= 0 else "" for action in self.actions[player]]
+            for player in (0, 1)
+        ]
+        columns = zip(names[1], self.y, strict=True)
+        head = "".join(f"<th>{name}<br>{share:.1%}</th>" for name, share in columns)
+        rows = "".join(
+            f"<tr><th>{name} {share:.1%}</th>{''.join(f'<td>{payoff:+.3f}</td>' for payoff in payoffs)}</tr>"
+            for name, share, payoffs in zip(names[0], self.x, self.payoffs[0], strict=True)
+        )
+        values = ", ".join(f"{one:+.4g}" for one in self.value)
+        return f"<div>{state.svg()}<p>values {values}</p><table><tr><th></th>{head}</tr>{rows}</table></div>"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ class Uniform(NativeEvaluator):
     rollouts = 0
 
     def evaluate(self, batch: Batch) -> Evaluation:
+        """Equal logits and values of 0."""
         return Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
 
     def __repr__(self) -> str:

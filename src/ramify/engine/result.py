@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from ramify.base.deprecation import warn_renamed
 from ramify.base.seeds import checked_seed
-from ramify.engine import equilibria, policies, result_text
+from ramify.engine import equilibria, policies, result_html, result_text
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import DEFAULT_NASH, Method, NashConfig
 from ramify.games import State
@@ -286,6 +285,12 @@ class SearchResult:
         self._grow(lines, [], self._state.copy(), depth, width, "")
         return "\n".join(lines)
 
+    def explore(self, depth: int = 3, width: int = 4) -> result_html.Explorer:
+        """The most visited part of the graph, for a notebook, which shows it as a tree to click through."""
+        if self._look is None or self._state is None:
+            raise ValueError(NO_GRAPH)
+        return result_html.explore(self, self._state.copy(), depth, width)
+
     def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
         """The most visited line of play, at most ``length`` actions long, from the root or starting with ``actions``.
 
@@ -423,20 +428,7 @@ class SearchResult:
         return result_text.short(self)
 
     def _repr_html_(self) -> str:
-        rows = []
-        for player in self.acting:
-            marginal = self.visits.sum(axis=1 - player)
-            for i in np.argsort(-marginal, kind="stable")[:12]:
-                action = int(self.outcomes[player][i])
-                name = self._state.action_name(action, player) if self._state is not None else str(action)
-                rows.append(
-                    f"<tr><td>{player}</td><td>{escape(name)}</td><td>{marginal[i]}</td>"
-                    f"<td>{self.q[player][i]:+.3f}</td><td>{self.priors[player][i]:.3f}</td></tr>"
-                )
-        head = "<tr><th>player</th><th>action</th><th>visits</th><th>value</th><th>prior</th></tr>"
-        facts = ", ".join(f"{name} {value}" for name, value in self.stats.items())
-        picture = self._state.svg() if self._state is not None else ""
-        return f"<div>{picture}<table>{head}{''.join(rows)}</table><small>{escape(facts)}</small></div>"
+        return result_html.summary(self)
 
 
 CHANCE = 4  # what reports have as ``acting`` where chance decides, otherwise a bit mask of players

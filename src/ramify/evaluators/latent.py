@@ -80,6 +80,7 @@ class LatentNetwork:
         return live
 
     def initial(self, observations: Any) -> LatentOutput:
+        """Latent states of observations, with policies and values."""
         shape = tuple(observations.shape[1:])
         if shape != self._master.spec.observation_shape:
             raise EvaluatorError(
@@ -90,6 +91,7 @@ class LatentNetwork:
         return LatentOutput(cast(Any, latents), logits, values)
 
     def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
+        """What actions lead to, with rewards, policies and values."""
         actions = actions.view(len(actions), -1)
         if self.capturable:  # the engine's CUDA graph has the call, and keeps it apart from new weights
             with torch.no_grad():

@@ -29,5 +29,6 @@ class Function:
         self.function = function
 
     def evaluate(self, batch: Batch) -> Evaluation:
+        """What the function returns for the batch."""
         answer = self.function(batch)
         return answer if isinstance(answer, Evaluation) else Evaluation(*answer)

@@ -15,7 +15,10 @@ class Symmetry(Protocol):
     """A map of the game onto itself, as permutations."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called, such as "rotate 180"."""
+        ...
+
     @property
     def swaps_players(self) -> bool:
         """Whether the players are exchanged."""
@@ -41,7 +44,10 @@ class State(Protocol):
     """
 
     @property
-    def game(self) -> Game: ...
+    def game(self) -> Game:
+        """The game of the position."""
+        ...
+
     @property
     def acting(self) -> tuple[int, ...]:
         """The players who act now: (0,), (1,), (0, 1), or () when the game is over."""
@@ -53,7 +59,10 @@ class State(Protocol):
         ...
 
     @property
-    def is_over(self) -> bool: ...
+    def is_over(self) -> bool:
+        """Whether nobody acts any more."""
+        ...
+
     @property
     def winner(self) -> int | None:
         """Who has the higher returns in a finished game; None for a draw, and while the game is not over.
@@ -97,15 +106,29 @@ class State(Protocol):
         """A copy with these actions applied, given as to ``apply``."""
         ...
 
-    def observation(self, player: int | None = None) -> NDArray[np.float32]: ...
-    def copy(self) -> State: ...
+    def observation(self, player: int | None = None) -> NDArray[np.float32]:
+        """What a player sees, float32 of ``game.observation_shape``; by default the only acting player."""
+        ...
+
+    def copy(self) -> State:
+        """An independent copy."""
+        ...
+
     def transform(self, symmetry: int) -> State:
         """The image of this state under game.symmetries[symmetry]."""
         ...
 
-    def action_name(self, action: int, player: int | None = None) -> str: ...
-    def action(self, name: str, player: int | None = None) -> int: ...
-    def svg(self) -> str: ...
+    def action_name(self, action: int, player: int | None = None) -> str:
+        """The name of an action, such as "c3"."""
+        ...
+
+    def action(self, name: str, player: int | None = None) -> int:
+        """The legal action of that name; raises IllegalAction."""
+        ...
+
+    def svg(self) -> str:
+        """The position as a picture."""
+        ...
 
 
 @runtime_checkable
@@ -113,15 +136,30 @@ class Game(Protocol):
     """The rules of a game with their parameters."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name in the registry."""
+        ...
+
     @property
-    def params(self) -> dict[str, Any]: ...
+    def params(self) -> dict[str, Any]:
+        """Every parameter with its value."""
+        ...
+
     @property
-    def num_actions(self) -> int: ...
+    def num_actions(self) -> int:
+        """Number of actions, legal or not: the length of a policy."""
+        ...
+
     @property
-    def observation_shape(self) -> tuple[int, ...]: ...
+    def observation_shape(self) -> tuple[int, ...]:
+        """Shape of every observation."""
+        ...
+
     @property
-    def simultaneous(self) -> bool: ...
+    def simultaneous(self) -> bool:
+        """Whether both players can act at once."""
+        ...
+
     @property
     def symmetries(self) -> Sequence[Symmetry]:
         """The identity first."""

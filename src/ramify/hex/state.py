@@ -52,6 +52,7 @@ class HexGameState:
 
     @property
     def game_over(self) -> bool:
+        """Whether a player has won."""
         return self._state.is_over
 
     @property

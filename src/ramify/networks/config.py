@@ -327,6 +327,7 @@ class Registry:
 
     @classmethod
     def add(cls, config: type[NetworkConfig], builder: Builder) -> None:
+        """Register a kind of network, by the default of ``kind`` in its config."""
         kind = config.model_fields["kind"].default
         if not isinstance(kind, str):
             raise TypeError(f"{config.__name__}.kind must have a default, the name of the kind")
@@ -334,6 +335,7 @@ class Registry:
 
     @classmethod
     def get(cls, kind: str) -> tuple[type[NetworkConfig], Builder]:
+        """The config class and the builder of a kind."""
         if kind not in cls._entries:
             cls._load(kind)
         return cls._entries[kind]

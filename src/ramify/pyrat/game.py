@@ -65,10 +65,12 @@ class PyRatGame:
 
     @property
     def width(self) -> int:
+        """Cells from left to right."""
         return int(self._state.game.params["width"])
 
     @property
     def height(self) -> int:
+        """Cells from bottom to top."""
         return int(self._state.game.params["height"])
 
     @property
@@ -78,14 +80,17 @@ class PyRatGame:
 
     @property
     def max_turns(self) -> int:
+        """Maximum number of turns."""
         return int(self.fields["max_turns"])
 
     @property
     def player1_position(self) -> Cell:
+        """Cell of player 1, (x, y)."""
         return self._cell("p1")
 
     @property
     def player2_position(self) -> Cell:
+        """Cell of player 2, (x, y)."""
         return self._cell("p2")
 
     @property
@@ -95,14 +100,17 @@ class PyRatGame:
 
     @property
     def player2_mud_turns(self) -> int:
+        """Turns for which player 2 is still stuck."""
         return int(self.fields["mud2"])
 
     @property
     def player1_score(self) -> float:
+        """Cheese collected by player 1."""
         return float(self.fields["score1"])
 
     @property
     def player2_score(self) -> float:
+        """Cheese collected by player 2."""
         return float(self.fields["score2"])
 
     def cheese_positions(self) -> list[Cell]:
@@ -110,6 +118,7 @@ class PyRatGame:
         return [(int(x), int(y)) for x, y in self.fields["cheese"]]
 
     def is_over(self) -> bool:
+        """Whether the game has ended."""
         return self._state.is_over
 
     def effective_actions_p1(self) -> NDArray[np.int32]:
@@ -117,6 +126,7 @@ class PyRatGame:
         return self._effective(0)
 
     def effective_actions_p2(self) -> NDArray[np.int32]:
+        """As ``effective_actions_p1``, of player 2."""
         return self._effective(1)
 
     def effective_outcomes_p1(self) -> list[int]:
@@ -124,6 +134,7 @@ class PyRatGame:
         return [int(action) for action in self._state.outcomes(0)[0]]
 
     def effective_outcomes_p2(self) -> list[int]:
+        """As ``effective_outcomes_p1``, of player 2."""
         return [int(action) for action in self._state.outcomes(1)[0]]
 
     def make_move(self, a1: int, a2: int) -> Undo:

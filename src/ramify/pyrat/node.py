@@ -72,6 +72,7 @@ class Node:
 
     @property
     def n2(self) -> int:
+        """As ``n1``, of player 2."""
         return len(self.p2_outcomes)
 
     @property
@@ -81,6 +82,7 @@ class Node:
 
     @property
     def p2_outcomes(self) -> NDArray[np.int32]:
+        """As ``p1_outcomes``, of player 2."""
         return self._state.outcomes(1)[0]
 
     @property
@@ -90,6 +92,7 @@ class Node:
 
     @property
     def p2_action_to_idx(self) -> NDArray[np.int32]:
+        """As ``p1_action_to_idx``, of player 2."""
         return self._state.outcomes(1)[1]
 
     # --- fixed by the evaluation ---
@@ -106,6 +109,7 @@ class Node:
 
     @property
     def U_p2(self) -> float:  # noqa: N802
+        """As ``U_p1``, of player 2."""
         return float(self._known["evaluation"][1])
 
     @property
@@ -115,6 +119,7 @@ class Node:
 
     @property
     def prior_p2(self) -> NDArray[np.float32] | None:
+        """As ``prior_p1``, of player 2."""
         return self._prior(1)
 
     # --- changed by every simulation that passes ---
@@ -126,6 +131,7 @@ class Node:
 
     @property
     def Q_p2(self) -> float:  # noqa: N802
+        """As ``Q_p1``, of player 2."""
         return float(self._known["value"][1])
 
     @property
@@ -146,11 +152,12 @@ class Node:
 
     @property
     def edge_r_p2(self) -> NDArray[np.float32]:
+        """As ``edge_r_p1``, of player 2."""
         return _frozen(self._rewards()[1])
 
     @property
     def edge_children(self) -> tuple[tuple[Node | None, ...], ...]:
-        """The node that each visited edge leads to, [n1][n2]; None where unvisited."""
+        """The node that each visited edge leads to, ``[n1][n2]``; None where unvisited."""
         visits = self.edge_visits
         return tuple(tuple(self._child(i, j) if visits[i, j] else None for j in range(self.n2)) for i in range(self.n1))
 
@@ -168,6 +175,7 @@ class Node:
 
     @property
     def marginal_visits_p2(self) -> NDArray[np.int64]:
+        """As ``marginal_visits_p1``, of player 2."""
         return np.asarray(self.edge_visits.sum(axis=0))
 
     @property
@@ -177,6 +185,7 @@ class Node:
 
     @property
     def marginal_Q_p2(self) -> NDArray[np.float32] | None:  # noqa: N802
+        """As ``marginal_Q_p1``, of player 2."""
         return self._known["q"][1] if self._known["ready"] else None
 
     # --- inside ---

@@ -23,7 +23,9 @@ class Predictor(Protocol):
     probabilities of actions with the same effect are added. Values are the cheese that each player still expects.
     """
 
-    def predict(self, game: PyRatGame) -> tuple[ArrayLike, ArrayLike, float, float]: ...
+    def predict(self, game: PyRatGame) -> tuple[ArrayLike, ArrayLike, float, float]:
+        """Policies of both players over their outcomes, and the values of both."""
+        ...
 
 
 def evaluator_of(nn: Predictor | Evaluator | NativeEvaluator | None, root: State) -> Evaluator | NativeEvaluator:

@@ -52,10 +52,12 @@ class Progress:
 
     @property
     def evaluations_per_s(self) -> float:
+        """Evaluations per second so far."""
         return self.evaluations / max(self.seconds, 1e-9)
 
     @property
     def games_per_s(self) -> float:
+        """Finished games per second so far."""
         return self.games / max(self.seconds, 1e-9)
 
 

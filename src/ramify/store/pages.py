@@ -43,6 +43,7 @@ class GameFilter:
     other: str | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
+        """The filter as conditions of a query."""
         found: list[ColumnElement[bool]] = []
         if self.game is not None:
             found.append(GameRow.game == self.game)

@@ -54,6 +54,7 @@ class StoredResults:
         self._next_try = 0.0
 
     def find(self, keys: Sequence[str]) -> dict[str, Played]:
+        """The stored games with these keys, without forfeits."""
         found: dict[str, Played] = {}
         with self._database.reading() as session:
             for start in range(0, len(keys), MANY):
@@ -96,6 +97,7 @@ class StoredResults:
         return self._reusable(row) or self._outdated.get(row.key) != row.played
 
     def meet(self, players: Sequence[PlayerConfig]) -> None:
+        """Store players."""
         rows: list[dict[str, Any]] = [
             {
                 "identity": one.identity,

@@ -101,6 +101,7 @@ class SweepConfig(Settings):
         return self
 
     def make_game(self) -> Game:
+        """The game of the sweep."""
         return make(self.game, **self.params)
 
     def matches(self, seed: int) -> MatchConfig:

@@ -26,10 +26,12 @@ class Trial:
 
     @property
     def low(self) -> float:
+        """Lower end of the interval of its Elo."""
         return self.elo - CONFIDENCE * self.error
 
     @property
     def high(self) -> float:
+        """Upper end of the interval of its Elo."""
         return self.elo + CONFIDENCE * self.error
 
 
@@ -54,6 +56,7 @@ class SweepResult:
 
     @property
     def best(self) -> Trial:
+        """The best trial."""
         return best_of(self.trials)
 
     @property

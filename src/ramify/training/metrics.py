@@ -33,6 +33,7 @@ class Metrics:
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, kind: Kind, number: int, figures: Mapping[str, float]) -> None:
+        """Pass one row of metrics to every sink."""
         self._file.write(json.dumps({"kind": kind, kind: number, **figures}) + "\n")
 
     def tell(self, kind: Kind, number: int, figures: Mapping[str, float]) -> None:
@@ -41,10 +42,12 @@ class Metrics:
             sink(kind, number, figures)
 
     def flush(self) -> None:
+        """Write what is buffered."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
+        """Close every sink."""
         self._file.close()
 
 

@@ -1,0 +1,183 @@
+"""The documentation site: the code on its pages runs, what is generated is complete, and names have docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Literal
+
+import pydantic
+import pytest
+
+from ramify import _core
+from ramify.base.settings import Settings
+from ramify.engine import SearchConfig
+from ramify.networks import ResNetConfig
+from ramify.selfplay import PlayConfig
+from ramify.training import LoopConfig, OptimizerConfig, TargetConfig, TrainConfig
+from tests.children import ROOT
+from tests.pages import RUN, Interpreter, blocks, run_page
+from tools.site import api, commands, decisions, games, notebooks, settings
+
+DOCS = ROOT / "docs"
+# Each block of this page is a program of its own: tests/test_docs.py runs them one by one.
+APART = {"docs/python.md"}
+PAGES = sorted(path for path in DOCS.rglob("*.md") if any(block.tested for block in blocks(path)))
+SLOW = [path for path in PAGES if any({"slow", "quick"} & block.marks.keys() for block in blocks(path))]
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if name(path) not in APART], ids=name)
+def test_the_code_of_a_page_runs(path: Path, tmp_path: Path) -> None:
+    run_page(path, tmp_path, quick=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SLOW, ids=name)
+def test_the_code_of_a_page_runs_as_it_is_printed(path: Path, tmp_path: Path) -> None:
+    run_page(path, tmp_path, quick=False)
+
+
+def test_what_is_not_run_says_why() -> None:
+    known = {"output", "quick", "slow", "not run", "game"}
+    for path in DOCS.rglob("*.md"):
+        for block in blocks(path):
+            assert block.language, f"{name(path)}:{block.line}: a block has to say its language, or text"
+            assert set(block.marks) <= known, f"{name(path)}:{block.line}: {set(block.marks) - known}"
+            assert block.marks.get("not run") != "", f"{name(path)}:{block.line}: say why it is not run"
+            assert block.language in (*RUN, "text", "yaml", "json", "bibtex"), f"{name(path)}:{block.line}"
+
+
+def test_the_game_in_cpp_compiles_and_ends(tmp_path: Path) -> None:
+    """The header of the page, in a program that plays random games with it under the concept that all games meet."""
+    (header,) = [block for block in blocks(DOCS / "howto/cpp-game.md") if block.language == "cpp"]
+    (tmp_path / "pile.hpp").write_text(header.code, encoding="utf-8")
+    (tmp_path / "main.cpp").write_text(PLAYS_PILE, encoding="utf-8")
+    sources = [ROOT / "cpp" / name for name in ("base/params.cpp", "base/value.cpp", "games/board.cpp")]
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or "clang++"
+    build = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'cpp'}", f"-I{tmp_path}"]
+    command = [*build, str(tmp_path / "main.cpp"), *map(str, sources), "-o", str(tmp_path / "plays")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([tmp_path / "plays"], capture_output=True, text=True).stdout == "10 ways\n"
+
+
+PLAYS_PILE = """
+#include <cstdio>
+#include "pile.hpp"
+#include "games/walk.hpp"
+static_assert(ramify::Rules<ramify::Pile>);
+int main() {
+  ramify::Params params("game 'pile_native'", {});
+  const ramify::Pile rules(params);
+  if (ramify::random_turns(rules, 1, 100) < 400) return 1;
+  const ramify::Pile::State state = rules.parse({{"left", 5}, {"player", 0}});
+  std::printf("%d ways\\n", static_cast<int>(ramify::perft(rules, state, 3)));
+}
+"""
+
+
+@pytest.mark.parametrize("package", api.PACKAGES)
+def test_public_names_have_docstrings(package: str) -> None:
+    module = api.module_of(package)
+    named = [name for name in api.public_names(package) if not api.is_constant(package, name)]
+    assert [name for name in named if not getattr(module, name).__doc__] == []
+    members = [f"{name}.{member}" for name in named for member in undocumented(getattr(module, name))]
+    assert members == []
+
+
+def undocumented(named: object) -> list[str]:
+    """Public methods and properties of a class without a docstring; those that override one have that of the base."""
+    if not inspect.isclass(named) or not named.__module__.startswith("ramify."):
+        return []
+    own = [(name, member) for name, member in vars(named).items() if not name.startswith(("_", "do_"))]
+    called = [name for name, member in own if inspect.isroutine(member) or isinstance(member, property)]
+    return [name for name in called if not inspect.getdoc(getattr(named, name))]
+
+
+SHOWN = {
+    "search": [SearchConfig],
+    "selfplay": [PlayConfig],
+    "training": [TrainConfig, LoopConfig, OptimizerConfig, TargetConfig],
+    "network": [ResNetConfig],
+}
+
+
+@pytest.mark.parametrize("page", SHOWN)
+def test_every_setting_has_a_row_with_a_meaning(page: str) -> None:
+    text = settings.pages()[f"reference/{page}-settings.md"]
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (.+) \|$", text, flags=re.MULTILINE))
+    for model in SHOWN[page]:
+        assert {name for name in model.model_fields if name != "kind"} <= rows.keys()
+        assert all(field.description for name, field in model.model_fields.items() if name != "kind")
+
+
+def test_a_row_tells_default_range_and_choices() -> None:
+    class Example(Settings):
+        """An example."""
+
+        size: int = pydantic.Field(3, ge=1, lt=10, description="How large | it is.")
+        kind: Literal["a", "b"] | None = pydantic.Field(None, description="Which one.")
+
+    assert settings.settings_table(Example).splitlines()[2:] == [
+        "| `size` | `3` | whole number, ≥ 1 and < 10 | How large \\| it is. |",
+        "| `kind` | `None` | `'a'`, `'b'`, `None` | Which one. |",
+    ]
+
+
+def test_every_command_and_option_is_listed() -> None:
+    from ramify.cli.app import GROUPS
+
+    text = commands.pages()["reference/commands.md"]
+    for function in (function for group in GROUPS.values() for function in group):
+        assert f"### ramify {function.__name__.replace('_', '-')}\n" in text
+    assert "`--simulations`" in text
+
+
+def test_every_native_game_has_a_page() -> None:
+    for game in _core.game_names():
+        page = (DOCS / "games" / f"{game}.md").read_text(encoding="utf-8")
+        assert f"<!-- game: {game} -->" in page
+        assert all(f"**{part}.**" in page for part in ("Rules", "Actions", "Observation"))
+        assert games.picture(game).startswith("<svg")
+        facts = games.facts(game)
+        assert all(f"`{name}`" in facts for name, _, _ in _core.game_params(game))
+
+
+def test_every_decision_is_listed() -> None:
+    text = decisions.pages()["decisions/index.md"]
+    assert all(f"]({path.name})" in text for path in (DOCS / "decisions").glob("0*.md"))
+
+
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_a_notebook_runs_and_is_small(path: Path, tmp_path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert cells[0]["source"][0].startswith("# ")
+    assert all(cell["execution_count"] for cell in code), "run python -m tools.site.notebooks"
+    assert path.stat().st_size < 150_000
+    with Interpreter(tmp_path) as interpreter:
+        _, error = interpreter.run(f"from tools.site.notebooks import run\ncells = {cells!r}\nrun(cells)")
+        assert not error
+        shown, _ = interpreter.run("print([len(c['outputs']) for c in cells if c['cell_type'] == 'code'])")
+    assert json.loads(shown) == [len(cell["outputs"]) for cell in code]
+
+
+def test_notebooks_become_pages() -> None:
+    pages = notebooks.pages()
+    assert list(pages) == [f"notebooks/{path.stem}.md" for path in NOTEBOOKS]
+    first = pages["notebooks/first-search.md"]
+    assert '<div class="output">\n<svg' in first
+    assert "```text\n" in first
+    assert "[Download this notebook](first-search.ipynb)" in first
