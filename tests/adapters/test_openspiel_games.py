@@ -168,14 +168,3 @@ def test_what_the_game_says_of_its_returns() -> None:
         assert game.get_type().utility == kind
     with pytest.raises(rf.InvalidInput, match="give returns_range="):
         rf.adapters.openspiel_game(Duel())
-
-
-@pytest.mark.core
-def test_stakes_of_a_position() -> None:
-    """What the rest of a game can bring, which the adapter tells OpenSpiel."""
-    state = rf.make("goofspiel", cards=3, returns="difference").initial_state()
-    assert state.stakes == ((-3.0, -3.0), (3.0, 3.0), True)
-    state.apply(2, 1)
-    (least, _), (most, _), zero_sum = state.stakes
-    assert zero_sum
-    assert -3.0 < least < 0.0 < most < 3.0

@@ -188,3 +188,13 @@ def test_a_finished_game_says_who_won() -> None:
         state = game.initial_state()
         state.apply(*first)  # the last card plays itself
         assert str(state).splitlines() == lines
+
+
+def test_stakes_of_a_position() -> None:
+    """What the rest of a game can bring."""
+    state = rf.make("goofspiel", cards=3, returns="difference").initial_state()
+    assert state.stakes == ((-3.0, -3.0), (3.0, 3.0), True)
+    state.apply(2, 1)
+    (least, _), (most, _), zero_sum = state.stakes
+    assert zero_sum
+    assert -3.0 < least < 0.0 < most < 3.0

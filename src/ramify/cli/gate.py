@@ -24,7 +24,10 @@ Beta = Annotated[float, typer.Option(help="Error rate at elo1: the probability o
 
 def gate(
     game: Annotated[
-        str | None, typer.Argument(help="The game: a name from 'ramify games', openspiel:NAME or gym:NAME.")
+        str | None,
+        typer.Argument(
+            help="The game: a name from 'ramify games', openspiel:NAME, gym:NAME, pettingzoo:NAME or pgx:NAME."
+        ),
     ] = None,
     candidate: Annotated[str | None, typer.Argument(help=f"The player to test. {options.PLAYER}")] = None,
     champion: Annotated[str | None, typer.Argument(help="The player to compare it with.")] = None,

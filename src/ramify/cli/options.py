@@ -17,10 +17,16 @@ if TYPE_CHECKING:
 
 Words = list[str] | None
 
-GameName = Annotated[str, typer.Argument(help="The game: a name from 'ramify games', openspiel:NAME or gym:NAME.")]
+GameName = Annotated[
+    str,
+    typer.Argument(help="The game: a name from 'ramify games', openspiel:NAME, gym:NAME, pettingzoo:NAME or pgx:NAME."),
+]
 OptionalGameName = Annotated[
     str | None,
-    typer.Argument(help="The game: a name from 'ramify games', openspiel:NAME or gym:NAME.", show_default="hex"),
+    typer.Argument(
+        help="The game: a name from 'ramify games', openspiel:NAME, gym:NAME, pettingzoo:NAME or pgx:NAME.",
+        show_default="hex",
+    ),
 ]
 Params = Annotated[
     Words, typer.Option("--param", "-p", metavar="KEY=VALUE", help="Set a parameter of the game. Repeatable.")
