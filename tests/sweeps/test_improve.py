@@ -36,6 +36,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_each_round_tunes_and_trains_from_the_last_network(file, tmp_path):
     seen = []
     config = load_improve(file)
@@ -76,6 +77,7 @@ def test_a_stopped_loop_goes_on_where_it_was(file, tmp_path, monkeypatch):
     found = Improve(config, tmp_path / "loop").run()
     assert begun == ["000", "001", "001"]
     assert len(found) == 2
+    assert str(found[0].run) in found[1].player
     with pytest.raises(ValueError, match=r"has a loop with other settings \(games\)"):
         Improve(load_improve(file, games=8), tmp_path / "loop")
 

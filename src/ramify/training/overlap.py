@@ -287,9 +287,12 @@ class OverlappedTrainer:
             if self.behind():
                 for _ in range(STEPS_AT_ONCE):
                     training.train_step(training.consumed.games / planned)
+                    if not self.behind():
+                        break
             else:
                 time.sleep(PATIENCE)
-            if time.perf_counter() - self.kept > loop.checkpoint_seconds:
+            due = time.perf_counter() - self.kept > loop.checkpoint_seconds
+            if due and training.consumed.games < planned:  # else the last checkpoint follows, with all steps
                 self.keep()
         while self.players.keeps_ratio and self.behind() and not training.out_of_time:
             self.players.look()
