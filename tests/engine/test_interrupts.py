@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +12,6 @@ from tests.children import interrupt_python
 from tests.engine.helpers import HashEvaluator, Recorder, assert_same_result, searcher_of, tictactoe
 from tests.engine.positions import walk
 from tests.engine.tiny_games import Paths
-
-README = Path(__file__).parents[2] / "README.md"
 
 PRELUDE = """
 import signal, sys, threading
@@ -27,11 +23,20 @@ class Flat:
 """
 
 
-def test_the_loop_of_the_readme_ends_at_the_first_ctrl_c() -> None:
-    loop = next(
-        code for code in re.findall(r"^```python\n(.*?)^```", README.read_text(), re.M | re.S) if "while" in code
-    )
-    ended = interrupt_python(loop.replace("simulations=2000", "simulations=30_000"))
+GAME = """
+import ramify as rf
+
+state = rf.make("hex", size=5).initial_state()
+while not state.is_over:
+    result = rf.search(state, rf.evaluators.Rollout(), simulations=30_000)
+    print(repr(result), flush=True)
+    state.apply(result.best_action)
+print(state)
+"""
+
+
+def test_a_game_that_is_played_ends_at_the_first_ctrl_c() -> None:
+    ended = interrupt_python(GAME)
     assert ended.code == -signal.SIGINT
     assert "KeyboardInterrupt" in ended.err
     assert len(ended.out.splitlines()) < 5  # the position at the end has more lines

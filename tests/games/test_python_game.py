@@ -16,7 +16,7 @@ from small_games import Duel, Pile
 from table import ROOT, load_example
 
 import ramify as rf
-from ramify.games import PythonState, registry
+from ramify.games import PythonState, registry, square_symmetries
 
 TicTacToe = load_example().TicTacToe
 
@@ -71,6 +71,13 @@ def test_square_symmetries_are_those_of_the_native_game():
         assert (ours.name, ours.swaps_players) == (native.name, native.swaps_players)
         np.testing.assert_array_equal(ours.actions, native.actions)
         np.testing.assert_array_equal(ours.observation, native.observation)
+
+
+def test_actions_that_are_no_cells_stay_under_symmetries():
+    plain, passing = square_symmetries(3, planes=2), square_symmetries(3, planes=2, others=2)
+    for one, other in zip(plain, passing, strict=True):
+        assert other.actions.tolist() == [*one.actions.tolist(), 9, 10]
+        np.testing.assert_array_equal(one.observation, other.observation)
 
 
 def test_the_example_runs_as_a_script():

@@ -75,9 +75,20 @@ def generated() -> dict[str, str]:
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Make links to files outside docs/ links to their pages, or plain code where they have none."""
     uri, markdown = page.file.src_uri, FILE.sub(_file_text, games.with_facts(markdown))
+    markdown = markdown.replace("<!-- extras -->", extras())
     source = next((name for name, target in ROOT_PAGES.items() if target == uri), None)
     here = "" if source is not None else f"docs/{posixpath.dirname(uri)}"
     return re.sub(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)", lambda found: _link(found, here, uri), markdown)
+
+
+def extras() -> str:
+    """The table of extras, which the README has."""
+    table = re.search(
+        r"^\| extra \|.*?\n\n", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    if table is None:
+        raise PluginError("the README has no table of extras")
+    return table[0].strip()
 
 
 def _file_text(found: re.Match[str]) -> str:

@@ -34,16 +34,23 @@ def identity_symmetry(num_actions: int, observation_size: int) -> PythonSymmetry
     )
 
 
-def cell_symmetry(name: str, cells: ArrayLike, planes: int) -> PythonSymmetry:
-    """The symmetry that maps cell c to cells[c], for actions that are cells and observations of planes."""
+def cell_symmetry(name: str, cells: ArrayLike, planes: int, others: int = 0) -> PythonSymmetry:
+    """The symmetry that maps cell c to cells[c], for actions that are cells and observations of planes.
+
+    ``others``: the number of actions after the cells, such as a pass, which stay what they are.
+    """
     forward = np.asarray(cells, dtype=np.int32).ravel()
+    actions = np.concatenate([forward, np.arange(forward.size, forward.size + others, dtype=np.int32)])
     back = np.argsort(forward).astype(np.int32)  # the cell that comes to lie here
     observation = np.concatenate([back + plane * forward.size for plane in range(planes)])
-    return PythonSymmetry(name, forward, observation)
+    return PythonSymmetry(name, actions, observation)
 
 
-def square_symmetries(side: int, planes: int) -> tuple[PythonSymmetry, ...]:
-    """The eight symmetries of a square board whose actions are its cells, row by row; the identity first."""
+def square_symmetries(side: int, planes: int, others: int = 0) -> tuple[PythonSymmetry, ...]:
+    """The eight symmetries of a square board whose actions are its cells, row by row; the identity first.
+
+    ``others``: the number of actions after the cells, such as a pass, which stay what they are.
+    """
     grid = np.arange(side * side, dtype=np.int32).reshape(side, side)
     # A turned grid tells for each place the cell that comes there; its inverse tells where each cell goes.
     images = {
@@ -56,4 +63,4 @@ def square_symmetries(side: int, planes: int) -> tuple[PythonSymmetry, ...]:
         "transpose": grid.T,
         "antitranspose": np.rot90(grid, 2).T,
     }
-    return tuple(cell_symmetry(name, np.argsort(image.ravel()), planes) for name, image in images.items())
+    return tuple(cell_symmetry(name, np.argsort(image.ravel()), planes, others) for name, image in images.items())
