@@ -77,6 +77,7 @@ def train(
     ramify train hex-5 loop.iterations=5 network=2x16
     ramify train mine.yaml --folder runs/first --store ramify.db
     ramify train my_game --import my_game.py         # a game of your own
+    ramify train hex-11 cluster.address=auto         # games on all nodes of a Ray cluster
     """
     if name is None:
         return list_presets(as_json=json)
