@@ -181,3 +181,19 @@ def test_notebooks_become_pages() -> None:
     assert '<div class="output">\n<svg' in first
     assert "```text\n" in first
     assert "[Download this notebook](first-search.ipynb)" in first
+
+
+def test_settings_in_yaml_and_queries_in_json_are_valid() -> None:
+    yaml = pytest.importorskip("yaml")
+    found = [(name(path), block) for path in DOCS.rglob("*.md") for block in blocks(path)]
+    settings_blocks = [(page, yaml.safe_load(block.code)) for page, block in found if block.language == "yaml"]
+    assert len(settings_blocks) > 3
+    for page, given in settings_blocks:
+        if page == "docs/sweeps.md":
+            from ramify.sweeps import SweepConfig
+
+            assert SweepConfig(**given).trials
+        else:
+            assert TrainConfig(**{"game": "pyrat", **given}).make_games()
+    for block in (block for _, block in found if block.language == "json"):
+        assert all(isinstance(json.loads(line), dict) for line in block.code.splitlines())

@@ -6,7 +6,7 @@ import json
 import secrets
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,7 +49,7 @@ class Explorer:
         """The root as plain HTML, and a script that shows another node after a click."""
         name = f"ramify-{secrets.token_hex(6)}"  # several may be on one page
         data = json.dumps(self.nodes).replace("<", "\\u003c")  # no end of the script inside it
-        script = (files("ramify.engine") / "explorer.js").read_text(encoding="utf-8")
+        script = FilePath(__file__).with_name("explorer.js").read_text(encoding="utf-8")
         root = self.nodes[0]
         edges = ", ".join(f"{escape(edge['name'])}: {edge['visits']}" for edge in root["edges"])
         first = f"{root['picture']}<p>visits {root['visits']}. {edges}</p>"
