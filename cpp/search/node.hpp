@@ -2,7 +2,8 @@
 //
 //   node      a position (or a latent state): its value per player, how often it was visited, who acts
 //   words     one 32-bit word per outcome of each acting player: prior (16 bits) above inverted action (16 bits), so
-//             that the larger word is the higher prior and, between equal priors, the lower action
+//             that the larger word is the higher prior and, between equal priors, the lower action; an evaluated node may
+//             have none yet, see Search::list_late
 //   edges     what is known of the edges that were ever tried: child, visits, value and (where any is not 0) reward
 //
 // An edge that was never tried costs its word, 4 bytes. Where one player chooses (the other has one outcome), the tried
