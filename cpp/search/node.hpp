@@ -215,6 +215,11 @@ inline double discount_into(const Node& child, double discount) {
 
 // Takes the child's value over into its edge.
 inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
+  if (discount == 1.0) {  // the sum of two floats is the same rounded once as by way of a double
+    for (int p = 0; p < 2; ++p)
+      edges.q[p][edge] = (edges.reward[p] ? edges.reward[p][edge] : 0.0f) + load(child.value[player_below(edges, edge, p)]);
+    return;
+  }
   discount = discount_into(child, discount);
   for (int p = 0; p < 2; ++p) {
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;

@@ -1,11 +1,12 @@
 """Leaves of evaluators of the core get their actions at the second visit: searches find what they would find otherwise.
 
-Two independent comparisons: the plain-Python search of ``tests/reference``, simulation by simulation, and a search whose
-evaluator says the same from Python, every node of the graph, where leaves have their actions from the beginning.
+Two independent comparisons: the plain-Python search of ``tests/reference``, simulation by simulation, and a search
+whose evaluator says the same from Python, every node of the graph, where leaves have their actions from the beginning.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 from functools import partial
 from typing import Any
@@ -50,7 +51,7 @@ class Native:
 
 
 def evaluate(state: rf.State, discount: float = 1.0) -> Any:
-    """What the core says of a position: equal priors of outcomes, and the value of one random game, as a root has it."""
+    """What the core says of a position: equal priors of outcomes, and the value of one random game, as of a root."""
     logits = np.zeros((2, state.game.num_actions), np.float32)
     for player in state.acting:
         index = state.outcomes(player)[1]
@@ -237,10 +238,8 @@ def test_a_game_that_raises_at_the_second_visit(fails_at: int) -> None:
     state = game.initial_state()
     searcher = searcher_of(state, UNIFORM, simulations=40)
     game.calls, game.fails_at = 0, fails_at
-    try:
+    with contextlib.suppress(ArithmeticError):
         searcher.run(state)
-    except ArithmeticError:
-        pass
     game.fails_at = 0
     assert searcher._search is not None
     done = int(searcher._search.stats["simulations"])
