@@ -54,6 +54,7 @@ SINGLE: tuple[tuple[str, dict[str, Any], int, float | None, float | None], ...] 
 LATENT = ((7, 1, 0.6e6), (7, 16, 1.0e6), (4_672, 1, 50e3))
 LATENT_SIMULATIONS = 200
 SIZES = (200, 2_000, 20_000, 200_000)
+LARGE = 2_000_000  # simulations of the one large tree
 THREADED_SIMULATIONS, THREADED_ROUNDS = 50_000, 80
 POOL, POOL_ROUNDS = 256, 40  # games searched together, and leaves of each
 PEERS = (("connect four", "connect_four", 3_200), ("Hex 11x11", "hex(board_size=11)", 800))
@@ -93,6 +94,13 @@ def single_rows() -> list[dict[str, Any]]:
         _, kept = search_all(*case)
         table.append(row(label, bytes_per_node(kept), "bytes/node", memory, at_most=True))
     return table
+
+
+def memory_rows() -> list[dict[str, Any]]:
+    """A large tree: memory is what ends it."""
+    search = _core.make_search(GAMES["Hex 11x11"](), settings())  # type: ignore[arg-type]
+    run_native(search, LARGE)
+    return [row(f"Hex 11x11, tree, {LARGE:,} simulations", bytes_per_node([search]), "bytes/node", 250, at_most=True)]
 
 
 def search_all(states: list[Any], config: dict[str, Any], simulations: int) -> tuple[int, list[_core.Search]]:
@@ -314,6 +322,7 @@ def rows() -> list[dict[str, Any]]:
     """Every measurement of this file."""
     return [
         *single_rows(),
+        *memory_rows(),
         *latent_rows(),
         *scaling_rows(),
         *thread_rows(),

@@ -146,6 +146,7 @@ class LatentDynamics {
     return {0.0f, 0.0f};
   }
   Key key(const Cursor&) const { return 0; }
+  bool has_chance() const { return false; }
   float remaining(const Cursor&) const { return 1.0f; }
   Stakes stakes(const Cursor&) const { return {}; }
 

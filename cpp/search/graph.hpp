@@ -87,6 +87,7 @@ class Graph {
   };
   Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras);
 
+  const Extras& extras() const { return extras_; }
   Node& node(NodeId id) const { return *arena_.at<Node>(id); }
   NodeId terminal() const { return terminal_; }  // the one node of every finished game
   [[gnu::always_inline]] std::uint32_t* words(const Node& node, int player) const {

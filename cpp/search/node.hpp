@@ -2,7 +2,8 @@
 //
 //   node      a position (or a latent state): its value per player, how often it was visited, who acts
 //   words     one 32-bit word per outcome of each acting player: prior (16 bits) above inverted action (16 bits), so
-//             that the larger word is the higher prior and, between equal priors, the lower action
+//             that the larger word is the higher prior and, between equal priors, the lower action; an evaluated node may
+//             have none yet, see Search::list_late
 //   edges     what is known of the edges that were ever tried: child, visits, value and (where any is not 0) reward
 //
 // An edge that was never tried costs its word, 4 bytes. Where one player chooses (the other has one outcome), the tried
@@ -214,6 +215,11 @@ inline double discount_into(const Node& child, double discount) {
 
 // Takes the child's value over into its edge.
 inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
+  if (discount == 1.0) {  // the sum of two floats is the same rounded once as by way of a double
+    for (int p = 0; p < 2; ++p)
+      edges.q[p][edge] = (edges.reward[p] ? edges.reward[p][edge] : 0.0f) + load(child.value[player_below(edges, edge, p)]);
+    return;
+  }
   discount = discount_into(child, discount);
   for (int p = 0; p < 2; ++p) {
     const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;

@@ -207,6 +207,9 @@ class Search final : public AnySearch {
     const NativeEvaluator& evaluator;
     std::chrono::steady_clock::time_point deadline;
     bool late;  // nothing is known of the root, and no time is left
+    // Leaves get no words before their second visit (see prepare): not where look_ahead or the greedy player needs the actions
+    // at once, nor where nodes must stay in their places, by which chance is drawn.
+    bool lists_late;
   };
   static constexpr bool kGreedy = requires(const D& dynamics, const Cursor& cursor, Action* actions) {
     dynamics.rules().greedy(cursor, 0, actions);
@@ -289,7 +292,7 @@ class Search final : public AnySearch {
   }
 
   // --- down ---
-  Arrival descend_safely(Worker& worker);
+  Arrival descend_safely(Worker& worker, bool lists_late);
   Arrival descend(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
   std::uint32_t choose_chance(Worker& worker, Node& node);
@@ -313,11 +316,14 @@ class Search final : public AnySearch {
   }
   bool claim(Node& node);
   void check_zero_sum(const Rewards& rewards) const;
-  void prepare(Worker& worker, Node& node);
-  int outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index);
+  void orient(Worker& worker, Node& node);
+  void prepare(Worker& worker, Node& node, bool lists_late);
+  void list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor) const;
+  void list_late(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, int symmetry) const;
+  int outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index) const;
   int legal_of(NodeId id, const Cursor& cursor, int player, Action* actions) const;
   bool restricted(NodeId id, int player) const { return id == root_ && !root_actions_[player].empty(); }
-  void shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]);
+  void shape(Graph& graph, Worker& worker, Node& node, const int (&counts)[2]) const;
   void keep_leaf(Worker& worker, Leaves& leaves);
   void collide(Worker& worker);
   float loss_scale() const;
@@ -325,7 +331,7 @@ class Search final : public AnySearch {
   void stop_growing(const std::bad_alloc& error);
 
   // --- up ---
-  void fill_uniform(Node& node);
+  static void fill_uniform(const Graph& graph, Node& node);
   void fill_greedy(Worker& worker, Node& node, float share)
     requires(kGreedy);
   void fill_priors(Worker& worker, const Leaf& leaf, LogitRow logits, std::size_t stride, int row);
@@ -340,6 +346,7 @@ class Search final : public AnySearch {
   void back_up_batch(int batch);
   void spread_proofs(Worker& worker);
   void tell_root(Worker& worker);
+  void average(Node& node, const Edges& edges);
   void revalue(Node& node, const Edges& edges);
   void cancel_step(const Step& step, std::uint32_t visits = 1);
   void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1);
@@ -375,14 +382,16 @@ class Search final : public AnySearch {
   template <class Work>
   void by_worker(int batch, int row, Work work);
 
-  // Walks along known edges; null if the search has not been there.
-  const Node* follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const;
-  const Node* move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const;
+  Report report_leaf(const Node& leaf, const Cursor& cursor, int symmetry, const Ranges& ranges) const;
+  // Walks along known edges; 0 if the search has not been there.
+  NodeId follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const;
+  NodeId move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const;
   std::uint32_t find_edge(const Node& node, Joint joint, int symmetry) const;
   std::uint32_t most_visited(const Node& node) const;
   void turn_words(Node& node, int symmetry);
   NodeId child_after(NodeId id, Joint joint) const;
   Rewards draw_at_root(Cursor& cursor, NodeId& child) const;
+  NodeId prepare_root(NodeId id, const Cursor& cursor, int symmetry);
   std::pair<Rewards, bool> move_root(Joint joint, bool keep);
 
   D dynamics_;

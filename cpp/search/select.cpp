@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/lanes.hpp"
+#include "search/wide.hpp"
 
 namespace ramify {
 namespace {
@@ -48,6 +49,7 @@ inline Int4 scores_of(Float4 q, Uint4 visits, Uint4 words, Float4 u, Float4 fpu)
 }
 
 constexpr std::uint32_t kBlock = 64;
+static_assert(kBlock <= kMany);
 
 // The best of 4 to kBlock edges. Four at a time; the last four overlap those before them. Three passes: all scores and the
 // highest; the largest word that reaches it; where that word is.
@@ -76,6 +78,10 @@ void offer_block(const float* q, const std::uint32_t* visits, const std::uint32_
 // The best of at most kBlock edges, or outcomes.
 inline void offer_some(const float* q, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n, float u,
                        float fpu, std::uint32_t start, Best& best) {
+  if (n >= kWide && use_wide) {
+    const WideBest found = best_of_many(q, visits, words, n, u, fpu);
+    return best.offer(found.score, found.word, start + found.index);
+  }
   if (n >= 4) return offer_block(q, visits, words, n, u, fpu, start, best);
   for (std::uint32_t i = 0; i < n; ++i)
     best.offer(ordered(score_of(visits[i] ? q[i] : fpu, u, decode_prior(words[i]), visits[i])), words[i], start + i);
@@ -103,11 +109,26 @@ double visited_prior(const Edges& edges, const std::uint32_t* words, std::uint32
   return mass;
 }
 
+// As select_single where all edges and the next one to try fit into one vector.
+Pick select_few(const Graph& graph, const Node& node, int player, const std::uint32_t* words, std::uint32_t count, float u,
+                float fpu) {
+  Pick pick{kUntried, node.opened, {0.0f, 0.0f}};
+  pick.fpu[player] = fpu;
+  if (!node.opened) return pick;
+  const Edges edges = graph.edges(node);
+  const std::uint32_t best = best_of_few(edges.q[player], edges.visits, words, node.opened, count, u, fpu);
+  if (best != node.opened) pick.edge = best;
+  return pick;
+}
+
 Pick select_single(const Graph& graph, const Settings& s, const Node& node, const Ranges& ranges) {
   const int player = node.chooser();
   const Range& range = ranges[player];
   const std::uint32_t* words = graph.words(node, player);
   const float u = exploration(s, node);
+  const std::uint32_t count = node.opened + (node.opened < node.outcomes[player]);
+  if (count <= kWide && use_wide && !range.active && s.fpu != FirstPlay::kReduction)
+    return select_few(graph, node, player, words, count, u, first_play(s, node, player, 0.0, range));
   Best best;
   float fpu;
   if (node.opened) {

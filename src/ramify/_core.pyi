@@ -411,6 +411,11 @@ def limit_graph_bytes(bytes: int) -> None:
     Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.
     """
 
+def use_wide_vectors(wide: bool) -> bool:
+    """
+    Let searches compute with eight numbers at a time where the processor has AVX2, as they do unless told otherwise, or with four. Returns which. For tests: the results are the same.
+    """
+
 def round_prior(prior: float) -> float:
     """The prior as the engine keeps it, in 16 bits."""
 

@@ -58,7 +58,7 @@ void Search<D>::collect_leaves(Worker& worker, Leaves& leaves, int most, std::in
   while (static_cast<int>(leaves.count) < most && simulations > 0 && !proven()) {
     if (threaded() && worker.handed.empty())
       hand_out(worker, std::min<std::int64_t>(simulations, most - static_cast<int>(leaves.count)));
-    const Arrival arrival = descend_safely(worker);
+    const Arrival arrival = descend_safely(worker, false);
     if (arrival == Arrival::kCollision) {
       ++worker.stats.collisions;
       collide(worker);

@@ -129,6 +129,10 @@ void Search<D>::begin_races(const Node& root) {
 // Chooses an edge and counts the visit that is under way from now on.
 template <class D>
 RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& node) {
+  if (!node.words) [[unlikely]] {  // its second visit, see list_late; a full graph has no use for the words of an untried node
+    if (graph_.full()) return {kUntried, 0, 0, {}};
+    list_late(graph_, worker, worker.node, worker.cursor, worker.symmetry);
+  }
   const std::uint32_t edge = choose_edge(worker, node);
   if (edge == kUntried) return {edge, 0, 0, {}};
   ++node.visits;
@@ -279,14 +283,14 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
 // A descent whose leaf, if it found one, is ready for its evaluation. A game written in Python may raise anywhere in
 // between: then the descent is undone. Where memory ends, the graph stops growing and is searched on along what there is.
 template <class D>
-typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker) {
+typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker, bool lists_late) {
   for (bool retried = false;;) {
     bool claimed = false;
     try {
       const Arrival arrival = descend(worker);
       if (arrival == Arrival::kNoRoom) continue;  // another thread took the last room
       claimed = arrival == Arrival::kLeaf;
-      if (claimed) prepare(worker, graph_.node(worker.node));
+      if (claimed) prepare(worker, graph_.node(worker.node), lists_late);
       return arrival;
     } catch (const std::bad_alloc& error) {
       abandon(worker.path, claimed ? worker.node : 0);
@@ -368,44 +372,68 @@ RAMIFY_HOT typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId c
   return Arrival::kDone;
 }
 
-// Gives a claimed node its outcomes and the actions of its words; priors follow with the evaluation.
+// Turns the position of a claimed node to the orientation in which the node is kept, and evaluated.
 template <class D>
-void Search<D>::prepare(Worker& worker, Node& node) {
-  if (worker.symmetry) {  // the node is kept, and evaluated, in its canonical orientation
+void Search<D>::orient(Worker& worker, Node& node) {
+  if (worker.symmetry) {
     worker.cursor = dynamics_.transform(worker.cursor, worker.symmetry);
     worker.symmetry = 0;
   }
-  const Acting acting = dynamics_.acting(worker.cursor);
+  node.acting = dynamics_.acting(worker.cursor);
+}
+
+// Makes a claimed node ready for its evaluation. Leaves of evaluators of the core, whose priors are uniform, get no words
+// before their second visit, which most never see: see list_late.
+template <class D>
+void Search<D>::prepare(Worker& worker, Node& node, bool lists_late) {
+  orient(worker, node);
+  if (lists_late && !node.words && worker.node != root_) return;
+  list_outcomes(graph_, worker, worker.node, worker.cursor);
+}
+
+// Gives a node its outcomes and the actions of its words; priors follow with the evaluation.
+template <class D>
+void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor) const {
+  Node& node = graph.node(id);
   int counts[2] = {1, 1};
   Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
   for (int p = 0; p < 2; ++p) {
-    if (acts(acting, p)) counts[p] = outcomes_of(worker, worker.node, worker.cursor, p, lists[p], nullptr);
+    if (acts(node.acting, p)) counts[p] = outcomes_of(worker, id, cursor, p, lists[p], nullptr);
     if (counts[p] <= 0) throw InvalidInput("player " + std::to_string(p) + " acts but has no legal action");
   }
-  shape(worker, node, acting, counts);
+  shape(graph, worker, node, counts);
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
-    std::uint32_t* words = graph_.words(node, p);
+    std::uint32_t* words = graph.words(node, p);
     for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) words[i] = make_word(0.0f, lists[p][i]);
   }
 }
 
-// Room for a node's outcomes. It may have some of an earlier attempt, which failed before its evaluation; nothing says
-// that the game had the same outcomes then.
+// Gives a node that was evaluated without words what it would have had from the beginning, in this graph or in a copy of the
+// node elsewhere. The cursor is at its position, which a symmetry turns to the orientation of the node.
 template <class D>
-void Search<D>::shape(Worker& worker, Node& node, Acting acting, const int (&counts)[2]) {
+void Search<D>::list_late(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, int symmetry) const {
+  if (symmetry) list_outcomes(graph, worker, id, dynamics_.transform(cursor, symmetry));
+  else list_outcomes(graph, worker, id, cursor);
+  fill_uniform(graph, graph.node(id));
+  graph.settle_next(graph.node(id));
+}
+
+// Room for a node's outcomes. It may have some of an earlier attempt, which failed before its evaluation; nothing says
+// that the game had the same outcomes then. Words come last: they say that the node has everything.
+template <class D>
+void Search<D>::shape(Graph& graph, Worker& worker, Node& node, const int (&counts)[2]) const {
   const std::uint32_t room = node.words ? word_count(node) : 0;
   const bool mixed = mixes(settings_);
-  node.acting = acting;
   for (int p = 0; p < 2; ++p) node.outcomes[p] = static_cast<std::uint16_t>(counts[p]);
   node.opened = 0;
   node.tallied = false;
   if (word_count(node) > room) {
     node.words = 0;
-    if (mixed) graph_.mixing(node).block = 0;
-    graph_.give_words(worker.index, node);
+    if (mixed) graph.mixing(node).block = 0;
   }
-  if (mixed && node.joint() && !graph_.mixing(node).block) graph_.give_strategies(worker.index, node);
+  if (mixed && node.joint() && !graph.mixing(node).block) graph.give_strategies(worker.index, node);
+  if (!node.words) graph.give_words(worker.index, node);
 }
 
 template <class D>

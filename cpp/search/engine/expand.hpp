@@ -6,10 +6,10 @@
 namespace ramify {
 
 template <class D>
-void Search<D>::fill_uniform(Node& node) {
+void Search<D>::fill_uniform(const Graph& graph, Node& node) {
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
-    std::uint32_t* words = graph_.words(node, p);
+    std::uint32_t* words = graph.words(node, p);
     const std::uint32_t code = encode_prior(1.0f / static_cast<float>(node.outcomes[p])) << 16;
     for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) words[i] = code | (words[i] & 0xffffu);
   }
@@ -157,7 +157,7 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
     node.evaluation[p] = values[p];
     store(node.value[p], settings_.solver ? clip(graph_.proof(node), p, values[p]) : values[p]);
   }
-  graph_.settle_next(node);
+  if (node.words) graph_.settle_next(node);
   if (id == root_) {
     if (!root_priors_.known()) root_priors_ = read_priors(graph_, node);
     write_root_priors();
@@ -195,8 +195,7 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     const Edges edges = graph_.edges(node);
     take_news(node, edges, step->edge);
     if (plain_) [[likely]] {
-      if (is_chance(node)) update_chance(graph_, node, edges);
-      else update_value(graph_, node, edges);
+      average(node, edges);
       continue;
     }
     if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
@@ -234,20 +233,25 @@ void Search<D>::settle() {
       Node& node = graph_.node(step.node);
       if (!node.touched) continue;
       node.touched = false;
-      if (is_chance(node)) update_chance(graph_, node, graph_.edges(node));
-      else update_value(graph_, node, graph_.edges(node));
+      average(node, graph_.edges(node));
     }
     touched_[depth].clear();
   }
 }
 
-// The node's value by its present edges, within what is proven.
+// The node's value by its present edges.
+template <class D>
+RAMIFY_HOT void Search<D>::average(Node& node, const Edges& edges) {
+  if (is_chance(node)) update_chance(graph_, node, edges);
+  else update_value(graph_, node, edges);
+}
+
+// The same by the rules of all settings, within what is proven.
 template <class D>
 void Search<D>::revalue(Node& node, const Edges& edges) {
   const bool mixed = mixes(settings_) && node.joint();
-  if (is_chance(node)) update_chance(graph_, node, edges);
-  else if (mixed) update_mixed_value(graph_, node, edges);
-  else if (!weighted()) update_value(graph_, node, edges);
+  if (mixed) update_mixed_value(graph_, node, edges);
+  else if (!weighted()) average(node, edges);
   if (weighted()) update_weights(graph_, node, edges, !mixed);
   if (!settings_.solver) return;
   for (int p = 0; p < 2; ++p) store(node.value[p], clip(graph_.proof(node), p, node.value[p]));

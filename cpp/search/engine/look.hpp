@@ -23,27 +23,42 @@ std::uint32_t Search<D>::find_edge(const Node& node, Joint joint, int symmetry) 
 }
 
 template <class D>
-const Node* Search<D>::follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const {
+NodeId Search<D>::follow(std::span<const Joint> path, Cursor& cursor, int& symmetry) const {
   symmetry = 0;
-  const Node* node = &graph_.node(root_);
+  NodeId id = root_;
   for (const Joint& joint : path) {
-    const std::uint32_t edge = node->status == Status::kReady ? find_edge(*node, joint, symmetry) : kUntried;
-    if (edge == kUntried) return nullptr;
-    node = move(cursor, joint, *node, edge, symmetry);
-    if (!node) return nullptr;
+    const Node& node = graph_.node(id);
+    const std::uint32_t edge = node.status == Status::kReady ? find_edge(node, joint, symmetry) : kUntried;
+    if (edge == kUntried) return 0;
+    id = move(cursor, joint, node, edge, symmetry);
+    if (!id) return 0;
   }
-  return node;
+  return id;
+}
+
+// Of a leaf that has no words yet. A copy gets them, because the graph may have no room for more.
+template <class D>
+Report Search<D>::report_leaf(const Node& leaf, const Cursor& cursor, int symmetry, const Ranges& ranges) const {
+  Graph aside(false, 0, 1, graph_.extras());
+  const NodeId id = aside.create(0, leaf.key);
+  aside.node(id) = leaf;
+  list_late(aside, *workers_[0], id, cursor, symmetry);
+  Report made = make_report(aside, settings_, aside.node(id), ranges, dynamics_.to_actual(symmetry));
+  if (dynamics_.swaps(symmetry)) exchange_players(made);
+  return made;
 }
 
 template <class D>
 Report Search<D>::report(std::span<const Joint> path) const {
   Cursor cursor = root_cursor_;
   int symmetry = 0;
-  const Node* node = follow(path, cursor, symmetry);
-  if (!node) return {};
-  if (settings_.graph) refresh_edges(graph_, settings_, *node);
+  const NodeId id = follow(path, cursor, symmetry);
+  if (!id) return {};
+  const Node* node = &graph_.node(id);
   Ranges ranges;
   set_ranges(cursor, ranges);
+  if (node->status == Status::kReady && !node->words) return report_leaf(*node, cursor, symmetry, ranges);
+  if (settings_.graph) refresh_edges(graph_, settings_, *node);
   Report made = make_report(graph_, settings_, *node, ranges, dynamics_.to_actual(symmetry));
   if (dynamics_.swaps(symmetry)) exchange_players(made);
   if (path.empty())
@@ -139,14 +154,14 @@ std::vector<Joint> Search<D>::last_path() const {
 
 // Follows a known edge; keeps track of the orientation in which the child is stored.
 template <class D>
-const Node* Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const {
+NodeId Search<D>::move(Cursor& cursor, Joint joint, const Node& node, std::uint32_t edge, int& symmetry) const {
   const NodeId child = child_of(graph_.edges(node), edge);
-  if (!child) return nullptr;
+  if (!child) return 0;
   dynamics_.apply(cursor, joint);
   if constexpr (!D::kLatent)
     if (settings_.canonical && child != graph_.terminal())
       symmetry = dynamics_.shared_key(cursor, settings_).symmetry;
-  return &graph_.node(child);
+  return child;
 }
 
 // Ties go to the chooser's better value, then to the higher prior and the lower action, as in SearchResult.action; where
@@ -178,7 +193,7 @@ std::vector<Joint> Search<D>::principal_variation() const {
     const std::uint32_t best = most_visited(*node);
     if (best == kUntried) break;
     line.push_back(joint_of(*node, best, symmetry));
-    node = move(cursor, line.back(), *node, best, symmetry);
+    node = &graph_.node(move(cursor, line.back(), *node, best, symmetry));
   }
   return line;
 }
@@ -205,6 +220,18 @@ Rewards Search<D>::draw_at_root(Cursor& cursor, NodeId& child) const {
   return paid;
 }
 
+// What becomes the root needs its words, which it may not have yet; 0 if the node was never evaluated, or there is no memory.
+template <class D>
+NodeId Search<D>::prepare_root(NodeId id, const Cursor& cursor, int symmetry) {
+  if (!id || graph_.node(id).status != Status::kReady) return 0;
+  try {
+    if (!graph_.node(id).words) list_late(graph_, *workers_[0], id, cursor, symmetry);
+    return id;
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
 // Plays at the root: what was paid, and whether anything of the graph was kept. Whatever the game may raise comes before
 // the first change, so that a failure leaves everything as it was; a graph that finds no memory to be copied to starts
 // afresh.
@@ -222,10 +249,11 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
     for (std::size_t p = 0; p < 2; ++p) rewards[p] += drawn[p];
     const Stakes stakes = settings_.solver ? dynamics_.stakes(next) : Stakes{};
     const int symmetry = settings_.canonical ? dynamics_.shared_key(next, settings_).symmetry : 0;
+    child = prepare_root(child, next, symmetry);
     root_cursor_ = std::move(next);
     for (auto& actions : root_actions_) actions.clear();
     noised_ = false;
-    if (child && graph_.node(child).status == Status::kReady) {
+    if (child) {
       try {
         if (symmetry) turn_words(graph_.node(child), symmetry);
         root_ = graph_.compact(child);

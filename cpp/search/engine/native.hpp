@@ -135,7 +135,7 @@ bool Search<D>::finish_native(Worker& worker, const NativeRun& run, const Cursor
 template <class D>
 bool Search<D>::evaluate_native(Worker& worker, const NativeRun& run) {
   Node& node = graph_.node(worker.node);
-  fill_uniform(node);
+  if (node.words) fill_uniform(graph_, node);
   if constexpr (kGreedy)
     if (run.evaluator.prior > 0.0f) fill_greedy(worker, node, run.evaluator.prior);
   try {
@@ -183,7 +183,7 @@ std::int64_t Search<D>::run_some(Worker& worker, const NativeRun& run, std::int6
     worker.saves_news = !worker.handed.empty();
     do {
       if (proven()) break;
-      const Arrival arrival = descend_safely(worker);
+      const Arrival arrival = descend_safely(worker, run.lists_late);
       if (arrival == Arrival::kCollision) {  // only between threads: somebody else's leaf
         ++worker.stats.collisions;
         cancel_path(worker.path);
@@ -244,7 +244,8 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
     throw InvalidInput("error_scale needs an evaluator that predicts the errors of its values: evaluators of the core do not");
   const auto allowed = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9));
   const NativeRun run{evaluator, Clock::now() + std::chrono::duration_cast<Clock::duration>(allowed),
-                      seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady};
+                      seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady,
+                      !settings_.solver && evaluator.prior <= 0.0f && !dynamics_.has_chance()};
   std::atomic<std::int64_t> left{simulations}, done{0};
   in_all_threads([&](Worker& worker) { run_worker(worker, run, left, done); });
   return done.load();

@@ -35,7 +35,7 @@ int Search<D>::legal_of(NodeId id, const Cursor& cursor, int player, Action* act
 // As dynamics_.outcomes, but of a restricted root only those that its actions lead to. An outcome is named by an action of
 // the list: by the one that names it otherwise, or else by the least.
 template <class D>
-int Search<D>::outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index) {
+int Search<D>::outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index) const {
   if (!restricted(id, player)) return dynamics_.outcomes(cursor, player, actions, index);
   if constexpr (D::kMerges) {
     index = worker.merge.data();
