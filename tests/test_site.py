@@ -53,7 +53,7 @@ def test_what_is_not_run_says_why() -> None:
             assert block.language, f"{name(path)}:{block.line}: a block has to say its language, or text"
             assert set(block.marks) <= known, f"{name(path)}:{block.line}: {set(block.marks) - known}"
             assert block.marks.get("not run") != "", f"{name(path)}:{block.line}: say why it is not run"
-            assert block.language in (*RUN, "text", "yaml", "json", "bibtex"), f"{name(path)}:{block.line}"
+            assert block.language in (*RUN, "text", "yaml", "toml", "json", "bibtex"), f"{name(path)}:{block.line}"
 
 
 def test_the_game_in_cpp_compiles_and_ends(tmp_path: Path) -> None:
@@ -190,9 +190,9 @@ def test_settings_in_yaml_and_queries_in_json_are_valid() -> None:
     assert len(settings_blocks) > 3
     for page, given in settings_blocks:
         if page == "docs/sweeps.md":
-            from ramify.sweeps import SweepConfig
+            from ramify.sweeps import ImproveConfig, SweepConfig
 
-            assert SweepConfig(**given).trials
+            assert (ImproveConfig(**given) if "rounds" in given else SweepConfig(**given)).trials
         else:
             assert TrainConfig(**{"game": "pyrat", **given}).make_games()
     for block in (block for _, block in found if block.language == "json"):

@@ -205,7 +205,7 @@ def test_settings_are_checked() -> None:
             Network(module, "cpu", **settings)
     with pytest.raises(TypeError, match="must be a torch module, not str"):
         Network("net.safetensors")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="cpu, cuda or cuda:N"):
+    with pytest.raises(ValueError, match="cpu, cuda, cuda:N or mps"):
         Network(module, "meta")
 
 

@@ -196,12 +196,13 @@ def test_a_file_that_is_no_sweep_is_named(tmp_path: Path) -> None:
 PAGE = (Path(__file__).resolve().parents[2] / "docs/sweeps.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_the_examples_of_the_page_are_sweeps(number: int, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
-    (tmp_path / "page.yaml").write_text(blocks[number])
-    assert Sweep(load_sweep(tmp_path / "page.yaml"), tmp_path / "sweep").trials() == []
+def test_the_examples_of_the_page_are_sweeps(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml[^\n]*\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
+    sweeps = [block for block in blocks if "rounds:" not in block]
+    assert len(sweeps) == 2
+    for number, block in enumerate(sweeps):
+        (tmp_path / "page.yaml").write_text(block)
+        assert Sweep(load_sweep(tmp_path / "page.yaml"), tmp_path / f"sweep{number}").trials() == []
 
 
 @pytest.mark.slow
