@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pydantic
 import pytest
@@ -28,6 +28,11 @@ DOCS = ROOT / "docs"
 # Each block of this page is a program of its own: tests/test_docs.py runs them one by one.
 APART = {"docs/python.md"}
 PAGES = sorted(path for path in DOCS.rglob("*.md") if any(block.tested for block in blocks(path)))
+LONG = {
+    "docs/start/tutorial.md",
+    "docs/howto/muzero.md",
+    "docs/notebooks/train-and-rate.ipynb",
+}  # run by the slow tests
 SLOW = [path for path in PAGES if any({"slow", "quick"} & block.marks.keys() for block in blocks(path))]
 
 
@@ -35,7 +40,12 @@ def name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", [path for path in PAGES if name(path) not in APART], ids=name)
+def pages(paths: list[Path]) -> list[Any]:
+    """These pages as parameters, the long ones only for the slow tests."""
+    return [pytest.param(path, marks=pytest.mark.slow if name(path) in LONG else (), id=name(path)) for path in paths]
+
+
+@pytest.mark.parametrize("path", pages([path for path in PAGES if name(path) not in APART]))
 def test_the_code_of_a_page_runs(path: Path, tmp_path: Path) -> None:
     run_page(path, tmp_path, quick=True)
 
@@ -160,7 +170,7 @@ def test_every_decision_is_listed() -> None:
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+@pytest.mark.parametrize("path", pages(NOTEBOOKS))
 def test_a_notebook_runs_and_is_small(path: Path, tmp_path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]

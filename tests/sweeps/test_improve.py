@@ -61,6 +61,7 @@ def test_each_round_tunes_and_trains_from_the_last_network(file, tmp_path):
     assert latest(tmp_path / "loop" / "001" / "run" / "checkpoints") is not None
 
 
+@pytest.mark.slow
 def test_a_stopped_loop_goes_on_where_it_was(file, tmp_path, monkeypatch):
     config = load_improve(file, rounds=1)
     begun, real = [], Sweep.run

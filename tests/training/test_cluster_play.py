@@ -170,7 +170,7 @@ class Directed:
         arguments = (self.link, config, folder / "scratch", self.version(0), "cpu")
         self.thread = threading.Thread(target=self.play, args=arguments, daemon=True)
         self.thread.start()
-        self.seen = []
+        self.seen, self.unread = [], []
 
     @staticmethod
     def play(*arguments):
@@ -185,11 +185,17 @@ class Directed:
     def version(self, number: int) -> Weights:
         return Weights(number, self.weights[number])
 
+    def messages(self):
+        """What has come until now; what is not taken from it is there the next time."""
+        self.unread += self.link.take(0.1)
+        while self.unread:
+            self.seen.append(self.unread.pop(0))
+            yield self.seen[-1]
+
     def wait_for(self, what, condition=lambda _: True):
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            for message in self.link.take(0.1):
-                self.seen.append(message)
+            for message in self.messages():
                 if isinstance(message, what) and condition(message):
                     return message
             assert self.thread.is_alive()
@@ -199,12 +205,11 @@ class Directed:
         self.link.put(STOP)
         end = time.monotonic() + 60
         while self.thread.is_alive() and time.monotonic() < end:
-            for message in self.link.take(0.1):
-                self.seen.append(message)
+            for message in self.messages():
                 if isinstance(message, Shard):
                     self.link.put(Kept(message.name))
         assert not self.thread.is_alive()
-        self.seen += self.link.take()
+        self.seen += [*self.unread, *self.link.take()]
 
 
 @pytest.fixture
