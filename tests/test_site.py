@@ -25,8 +25,8 @@ from tests.pages import RUN, Interpreter, blocks, run_page
 from tools.site import api, commands, decisions, games, notebooks, settings
 
 DOCS = ROOT / "docs"
-# Each block of this page is a program of its own: tests/test_docs.py runs them one by one.
-APART = {"docs/python.md"}
+# Each block of these pages is a program of its own: tests/test_docs.py and test_docs_adapters.py run them one by one.
+APART = {"docs/python.md", "docs/adapters.md"}
 PAGES = sorted(path for path in DOCS.rglob("*.md") if any(block.tested for block in blocks(path)))
 LONG = {
     "docs/start/tutorial.md",
@@ -66,6 +66,7 @@ def test_what_is_not_run_says_why() -> None:
             assert block.language in (*RUN, "text", "yaml", "toml", "json", "bibtex"), f"{name(path)}:{block.line}"
 
 
+@pytest.mark.slow
 def test_the_game_in_cpp_compiles_and_ends(tmp_path: Path) -> None:
     """The header of the page, in a program that plays random games with it under the concept that all games meet."""
     (header,) = [block for block in blocks(DOCS / "howto/cpp-game.md") if block.language == "cpp"]
