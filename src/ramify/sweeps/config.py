@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ramify.arena import MatchConfig, Openings, PlayerConfig, read_player
+from ramify.base.files import write_atomically
 from ramify.base.settings import Settings, SettingsError
 from ramify.games import Game, make
 
@@ -143,3 +146,15 @@ def read_mapping(path: str | Path, wanted: str) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise SettingsError(f"{path}: {wanted}")
     return read
+
+
+def claim(file: Path, config: Settings, what: str, may_grow: Collection[str]) -> None:
+    """Save the settings of what a folder is for; raises an error if it has others, but for those that may grow."""
+    described = json.loads(config.model_dump_json())
+    if file.exists():
+        known = json.loads(file.read_text(encoding="utf-8"))
+        if changed := [name for name in described if name not in may_grow and known.get(name) != described[name]]:
+            raise SettingsError(
+                f"{file.parent} has a {what} with other settings ({', '.join(changed)}): choose another folder"
+            )
+    write_atomically(file, json.dumps(described, indent=1).encode())

@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 
 from ramify.arena import ParallelSettings
 from ramify.base.files import write_atomically
-from ramify.base.settings import Settings, SettingsError, setting_text
+from ramify.base.settings import Settings, setting_text
 from ramify.engine.config import SearchConfig
-from ramify.sweeps.config import RUN, Range, SweepConfig, read_mapping
+from ramify.sweeps.config import RUN, Range, SweepConfig, claim, read_mapping
 from ramify.sweeps.run import Sweep, SweepProgress
 
 CONFIG, ROUND = "improve.json", "round.json"
@@ -80,7 +80,7 @@ class Improve:
         for text in (config.first, config.player.replace(RUN, "run")):
             self._sweep_config(text, 0)  # a mistake is found before hours have passed
         self._training({}, None)
-        self._claim()
+        claim(self.folder / CONFIG, config, "loop", MAY_GROW)
 
     def run(self, show: Show | None = None) -> list[Round]:
         """Tune and train ``rounds`` times, and tune once more; returns what each round found."""
@@ -146,17 +146,6 @@ class Improve:
 
     def _place(self, number: int) -> Path:
         return self.folder / f"{number:03d}"
-
-    def _claim(self) -> None:
-        """Raise an error for a folder with another loop."""
-        file, described = self.folder / CONFIG, json.loads(self.config.model_dump_json())
-        if file.exists():
-            known = json.loads(file.read_text(encoding="utf-8"))
-            if changed := [name for name in described if name not in MAY_GROW and known.get(name) != described[name]]:
-                raise SettingsError(
-                    f"{self.folder} has a loop with other settings ({', '.join(changed)}): choose another folder"
-                )
-        write_atomically(file, json.dumps(described, indent=1).encode())
 
 
 def with_settings(text: str, settings: dict[str, Any]) -> str:

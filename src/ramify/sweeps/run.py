@@ -25,7 +25,7 @@ from ramify.arena import (
 )
 from ramify.base.settings import SettingsError
 from ramify.store import Store
-from ramify.sweeps.config import RUN, Range, SweepConfig
+from ramify.sweeps.config import RUN, Range, SweepConfig, claim
 from ramify.sweeps.report import write_best
 from ramify.sweeps.trials import Confirmation, SweepResult, Trial, best_of, hopeless
 
@@ -106,15 +106,7 @@ class Sweep:
             if unknown := start.keys() - self.config.settings.keys():
                 raise SettingsError(f"start: {', '.join(sorted(unknown))} is not among the settings of the sweep")
         self.folder.mkdir(parents=True, exist_ok=True)
-        file, described = self.folder / SWEEP, json.loads(self.config.model_dump_json())
-        if file.exists():
-            known = json.loads(file.read_text(encoding="utf-8"))
-            changed = [name for name in described if name not in MAY_GROW and known.get(name) != described[name]]
-            if changed:
-                raise SettingsError(
-                    f"{self.folder} has a sweep with other settings ({', '.join(changed)}): choose another folder"
-                )
-        file.write_text(json.dumps(described, indent=1), encoding="utf-8")
+        claim(self.folder / SWEEP, self.config, "sweep", MAY_GROW)
 
     def _play_pool(self) -> list[Played]:
         """The games between the opponents, which fix their ratings."""

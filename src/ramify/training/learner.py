@@ -184,7 +184,8 @@ class ParallelLearner(Learner):
         processes: int,
     ) -> None:
         super().__init__(module, optimizer, weights, device)
-        self.processes, self._replicas = processes, None
+        self.processes = processes
+        self._replicas: Replicas | None = None
 
     def learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
         if self._replicas is None:
@@ -199,8 +200,6 @@ class ParallelLearner(Learner):
         if self._replicas is not None:
             self._replicas.close()
             self._replicas = None
-
-    _replicas: Replicas | None
 
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

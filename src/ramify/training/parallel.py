@@ -64,11 +64,16 @@ def rows_that_count(mask: Tensor) -> Tensor:
     return mean_over_processes(count.float(), group).clamp(min=1 / group.size)
 
 
+def sum_over_processes(tensor: Tensor) -> Tensor:
+    """The sum of a tensor over all processes; autograd does not follow it."""
+    found = tensor.clone()
+    dist.all_reduce(found)
+    return found
+
+
 def mean_over_processes(tensor: Tensor, group: Group) -> Tensor:
     """The mean of a tensor over all processes, without a gradient."""
-    found = tensor.detach().clone()
-    dist.all_reduce(found)
-    return found / group.size
+    return sum_over_processes(tensor.detach()) / group.size
 
 
 class _Sum(torch.autograd.Function):
@@ -77,16 +82,12 @@ class _Sum(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, tensor: Tensor) -> Tensor:
         del context
-        found = tensor.clone()
-        dist.all_reduce(found)
-        return found
+        return sum_over_processes(tensor)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> Tensor:
         del context
-        found = gradient.clone()
-        dist.all_reduce(found)
-        return found
+        return sum_over_processes(gradient)
 
 
 def mean_with_gradient(tensor: Tensor) -> Tensor:

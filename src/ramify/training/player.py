@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class Stop(BaseException):
     """Raised inside a self-play process to end it."""
 
 
-class Player:
+class Player(ABC):
     """Plays games into a directory; ``look`` is called several times a second meanwhile."""
 
     def __init__(self, config: TrainConfig, device: torch.device, network: Path) -> None:
@@ -49,6 +50,6 @@ class Player:
             others=self.boards,
         )
 
+    @abstractmethod
     def look(self, progress: Progress) -> None:
         """Look for messages and new weights, and report the progress; raises Stop to end the games."""
-        raise NotImplementedError
