@@ -58,18 +58,19 @@ class Explorer:
 
 def explore(result: SearchResult, state: State, depth: int, width: int) -> Explorer:
     """The ``width`` most visited edges of every node, ``depth`` levels deep, or fewer once there are many nodes."""
-    nodes = [_node(result.node([]), state)]
-    waiting: list[tuple[int, Path, State]] = [(0, [], state)]
+    root = result.node([])
+    nodes = [_node(root, state)]
+    waiting: list[tuple[int, Path, Report, State]] = [(0, [], root, state)]
     while waiting:
-        number, path, position = waiting.pop(0)
-        report = result.node(path)
+        number, path, report, position = waiting.pop(0)
         if len(path) == depth or not report["ready"]:
             continue
         for edge, joint, after in _edges(report, position, width):
             if len(nodes) < MOST_NODES:
                 edge["to"] = len(nodes)
-                nodes.append(_node(result.node([*path, joint]), after))
-                waiting.append((edge["to"], [*path, joint], after))
+                below = result.node([*path, joint])
+                nodes.append(_node(below, after))
+                waiting.append((edge["to"], [*path, joint], below, after))
             nodes[number]["edges"].append(edge)
     return Explorer(nodes)
 
