@@ -1,0 +1,128 @@
+"""Strength of a chess network: best moves in known positions, and matches against an engine of limited strength.
+
+    python -m tools.chess_strength best NETWORK --simulations 1 800
+    python -m tools.chess_strength levels NETWORK --levels 1800 2000 2200 --simulations 800 --games 200 --workers 8
+
+``best`` counts the positions of tests/golden/chess_best.jsonl, each with one clearly best move, in which the move is
+found. ``levels`` plays against an engine with the options UCI_LimitStrength and UCI_Elo, with one thread and 0.1 s a
+move, from random openings in pairs with the colours exchanged. One simulation is the network alone. Rows are appended
+to --results as soon as they are known, and rows that are there already are not played again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ramify as rf
+from ramify.arena import MatchConfig, Openings, ParallelSettings, match, network_file, player_config
+from ramify.evaluators import Network
+from ramify.networks import load
+from ramify.protocols.uci_player import UciConfig
+from tools.result_rows import add_row, read_rows
+
+BEST = Path(__file__).resolve().parent.parent / "tests" / "golden" / "chess_best.jsonl"
+SEARCH: dict[str, Any] = {"exact": False, "solver": True}
+
+
+def best_positions() -> list[tuple[Any, int]]:
+    """(state, best action) of positions with one clearly best move."""
+    game: Any = rf.make("chess")
+    found = list[tuple[Any, int]]()
+    for line in BEST.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        state = game.state(entry["fen"])
+        found.append((state, state.action(entry["best"])))
+    return found
+
+
+def share_found(searcher: Any, positions: list[tuple[Any, int]]) -> float:
+    """The share of positions in which the searcher chooses the best action."""
+    results = searcher.run_many([state for state, _ in positions])
+    right = [int(result.action()) == best for result, (_, best) in zip(results, positions, strict=True)]
+    return sum(right) / len(right)
+
+
+def best_rows(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    positions = best_positions()
+    evaluator = Network(load(network_file(given.network)), given.device)
+    for simulations in given.simulations:
+        config = rf.SearchConfig(simulations=simulations, batch=1, solver=True)
+        share = share_found(rf.Searcher(rf.make("chess"), evaluator, config), positions)
+        yield {"network": given.network, "simulations": simulations, "positions": len(positions), "share": share}
+
+
+def engine(command: str, level: int, seconds: float) -> UciConfig:
+    """An engine that plays at a level of Elo, with one thread."""
+    options = {"UCI_LimitStrength": True, "UCI_Elo": level, "Threads": 1}
+    return UciConfig(command=command, seconds=seconds, options=options, name=f"{level} Elo")
+
+
+def ours(given: argparse.Namespace, simulations: int) -> Any:
+    """The network with so many simulations; with one, its policy's first choice."""
+    settings = {**SEARCH, "simulations": simulations, **dict(pair.split("=", 1) for pair in given.set)}
+    return player_config("search", network=given.network, device=given.device or "cpu", **settings)
+
+
+def level_at(level: int, score: float) -> float:
+    """The level at which the score would be 50 %, by the Elo formula."""
+    bounded = min(max(score, 0.001), 0.999)
+    return level + 400 * math.log10(bounded / (1 - bounded))
+
+
+def level_rows(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    known = read_rows(given.results)
+    for simulations in given.simulations:
+        for level in given.levels:
+            key = {"network": given.network, "simulations": simulations, "level": level, "wanted": given.games}
+            if any(all(line.get(name) == value for name, value in key.items()) for line in known):
+                continue
+            began = time.perf_counter()
+            found = match(
+                rf.make("chess"),
+                ours(given, simulations),
+                engine(given.engine, level, given.seconds),
+                given.games,
+                config=MatchConfig(Openings(given.opening), given.seed),
+                parallel=ParallelSettings(1, given.workers),
+            )
+            yield {
+                **key,
+                "wins": found.wins,
+                "draws": found.draws,
+                "losses": found.losses,
+                "score": found.score,
+                "interval": found.interval,
+                "even_at": [level_at(level, share) for share in (found.score, *found.interval)],
+                "seconds": round(time.perf_counter() - began, 1),
+            }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=["best", "levels"])
+    parser.add_argument("network", help="a saved network, the folder of a run, or the name of a shipped one")
+    parser.add_argument("--simulations", nargs="+", type=int, default=[1, 800])
+    parser.add_argument("--device", default=None)
+    parser.add_argument("--levels", nargs="+", type=int, default=[2000], help="values of UCI_Elo")
+    parser.add_argument("--games", type=int, default=200)
+    parser.add_argument("--engine", default="stockfish", help="the command that starts the engine")
+    parser.add_argument("--seconds", type=float, default=0.1, help="the engine's time for a move")
+    parser.add_argument("--opening", default="random:4")
+    parser.add_argument("--workers", type=int, default=2, help="processes; each has an engine of its own")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of our player")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--results", type=Path, help="JSON lines to append to")
+    given = parser.parse_args()
+    for line in best_rows(given) if given.task == "best" else level_rows(given):
+        print(json.dumps(line), flush=True)
+        add_row(given.results, line)
+
+
+if __name__ == "__main__":
+    main()
