@@ -176,3 +176,26 @@ def test_long_gradients_are_cut():
     after = torch.cat([weight.detach().flatten() for weight in learner.module.parameters()])
     assert length > 1e-2
     assert float((after - before).norm()) == pytest.approx(1e-3, rel=1e-2)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_compiled_network_with_other_gradients_is_not_used(broken, caplog):
+    """The compiled network is a stand-in: torch.compile would take most of a minute."""
+    game = rf.make("hex", size=3)
+    batches = batch_of(game)
+    module = rf.networks.make(game, "1x8")
+    plain, compiled = (Learner(module, OptimizerConfig(warmup_steps=0), LossConfig(), CPU) for _ in range(2))
+
+    def forward(observations):
+        outputs = compiled.module(observations)
+        # Adds 0, with a gradient of 0 / 0.
+        return {name: output + (output * 0).abs().sqrt() if broken else output for name, output in outputs.items()}
+
+    compiled._forward, compiled._compared = forward, False
+    for batch in batches[:3]:
+        wanted, found = plain.learn(batch, 0.0), compiled.learn(batch, 0.0)
+        assert {name: float(one) for name, one in found.items()} == {name: float(one) for name, one in wanted.items()}
+    assert compiled._forward is (compiled.module if broken else forward)
+    assert ("torch.compile is not used" in caplog.text) == broken
+    for name, weight in plain.module.state_dict().items():
+        torch.testing.assert_close(compiled.module.state_dict()[name], weight, rtol=0, atol=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import fields
@@ -21,6 +22,10 @@ from ramify.training.parallel import Group, Replicas, mean_over_processes, share
 from ramify.training.replay import TrainingBatch
 
 T = TypeVar("T")
+
+SAME_GRADIENT = 0.1  # relative difference of lengths; bfloat16 alone makes one of about 0.01
+
+logger = logging.getLogger("ramify")
 
 
 class Learner:
@@ -41,6 +46,7 @@ class Learner:
         self._forward: Callable[[Tensor], dict[str, Tensor]] = self.module
         if compiled and device.type == "cuda":
             self._forward = torch.compile(self.module, dynamic=False)
+        self._compared = self._forward is self.module  # whether gradients of the compiled network have been looked at
         self.optimizer = _optimizer(self.module, optimizer)
         self.averaged = None
         if optimizer.average != "none":
@@ -52,7 +58,7 @@ class Learner:
     def join(self, group: Group) -> None:
         """Train together with the other processes of the group from now on: ``learn`` takes a part of the batch."""
         self.group = group
-        self._forward = share_batches(self.module, self.device)
+        self._forward, self._compared = share_batches(self.module, self.device), True
 
     def close(self) -> None:
         """End what was started for training."""
@@ -88,6 +94,8 @@ class Learner:
         return run_calls([call], 1)[0] if self.device.type == "cpu" else call()
 
     def _learn(self, batch: TrainingBatch, progress: float) -> dict[str, Tensor]:
+        if not self._compared:
+            self._compare(batch)
         rate = self.rate(progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -105,6 +113,29 @@ class Learner:
             means = mean_over_processes(torch.stack(list(known.values())), self.group)
             known = dict(zip(known, means, strict=True))
         return {**known, "gradient": length.detach()}
+
+    def _compare(self, batch: TrainingBatch) -> None:
+        """Give the compiled network up, with a warning, if its gradient on the first batch is not that of the plain
+        one: compilers have bugs, and a run would end as if it had diverged."""
+        compiled, lengths = self._forward, list[float]()
+        before = {name: buffer.clone() for name, buffer in self.module.named_buffers()}
+        for forward in (compiled, self.module):
+            self._forward = forward
+            self.optimizer.zero_grad(set_to_none=True)
+            self._losses(batch)["total"].backward()  # type: ignore[no-untyped-call]
+            gradients = [weight.grad for weight in self.module.parameters() if weight.grad is not None]
+            lengths.append(float(nn.utils.get_total_norm(gradients)))
+            with torch.no_grad():  # running statistics: this was no step
+                for name, buffer in self.module.named_buffers():
+                    buffer.copy_(before[name])
+        if math.isclose(*lengths, rel_tol=SAME_GRADIENT):
+            self._forward = compiled
+        else:
+            logger.warning(
+                "torch.compile is not used: the gradient of the compiled network has length %.4g instead of %.4g",
+                *lengths,
+            )
+        self._compared = True
 
     def _losses(self, batch: Any) -> dict[str, Tensor]:
         """The losses of the network on a batch."""
