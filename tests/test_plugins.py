@@ -81,6 +81,7 @@ assert "nim-perfect" in rf.arena.player_kinds()
     assert shown.split() == ["b1", "[", "1.", "-1.]"]
 
 
+@pytest.mark.slow
 def test_the_examples_network_and_preset(with_example: Path) -> None:
     pytest.importorskip("torch")
     shown = printed("""

@@ -92,6 +92,7 @@ def test_connect_four_to_the_end(tab: Tab) -> None:
     play_out(tab, lambda: tab.page.locator("polygon.legal").first.click(force=True))
 
 
+@pytest.mark.browser
 def test_chess_to_mate_against_an_engine_over_uci(tab: Tab) -> None:
     tab.open("/play?game=chess")
     new_game(tab, "uci:")

@@ -103,6 +103,7 @@ def run_child(code: str, home: Path) -> None:
     assert ended.returncode == 0
 
 
+@pytest.mark.slow
 @needs_openvino
 def test_openvino_reports_nothing_to_its_maker(tmp_path: Path) -> None:
     run_child(

@@ -92,6 +92,7 @@ def test_killed_at_random_points_and_resumed_it_is_the_unbroken_tournament(tmp_p
     assert log.stat().st_size == lines  # nobody was asked for a single turn
 
 
+@pytest.mark.slow
 def test_four_processes_write_one_tournament(tmp_path: Path) -> None:
     """They start together on a file that is not there yet."""
     path, log = tmp_path / "games.db", tmp_path / "log"
