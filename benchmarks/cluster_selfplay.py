@@ -85,7 +85,8 @@ def measured(folder: Path) -> tuple[Clock, Clock, float, Any]:
     from ramify.cluster import ClusterConfig
     from ramify.training import cluster_play, load_config, network_file
     from ramify.training.checkpoints import checkpoints
-    from ramify.training.node_player import STOP, Report
+    from ramify.selfplay.handover import STOP
+    from ramify.training.node_player import Report
     from ramify.training.run import Training
 
     cluster = {"address": "local", "actors": 1, "parallel_games": 128, "backlog": 1e9, "scratch": str(folder)}

@@ -14,9 +14,10 @@ import pytest
 import ramify as rf
 from ramify.networks import make, save
 from ramify.selfplay import SelfPlay, decode, read_folder
+from ramify.selfplay.handover import STOP, Kept, Ready, adopt, own_place
 from ramify.training import cluster_play, node_player, overlap, player, train
 from ramify.training.leases import Lease
-from ramify.training.node_player import STOP, Kept, Pause, Ready, Report, Shard, Want, Weights, play_on_node
+from ramify.training.node_player import Pause, Report, Shard, Want, Weights, play_on_node
 from ramify.training.shards import own_shards
 from tests.training.helpers import tiny
 from tests.training.in_threads import DyingLink, InMemory, Killed, ThreadWorkers, use_threads
@@ -291,8 +292,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     done = run_python(code)
     assert done.code == -9, done.err
-    with node_player.own_place(tmp_path / "scratch") as place:
-        node_player.adopt(tmp_path / "scratch", place)
+    with own_place(tmp_path / "scratch") as place:
+        adopt(tmp_path / "scratch", place)
         found = numbers(place)
         assert len(found) >= int(done.out)
         assert len(found) == len({*found})
