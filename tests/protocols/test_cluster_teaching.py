@@ -169,8 +169,10 @@ def test_stopping_keeps_everything(cluster, tmp_path):
 def test_it_is_told_where_an_engine_does_not_work(cluster, tmp_path, monkeypatch):
     monkeypatch.setattr(ThreadWorkers, "hosts", 1)
     with pytest.raises(EngineError, match=r"labelling failed on first: .*out of luck.* \(5 times in a row\)"):
-        teach(tmp_path / "a", TeachConfig(command=f"{sys.executable} -S -c 'exit(\"out of luck\")'"), 9, cluster=cluster)
-    with pytest.raises(EngineError, match="labelling failed on first: .*no program 'no-such-engine'"):
+        teach(
+            tmp_path / "a", TeachConfig(command=f"{sys.executable} -S -c 'exit(\"out of luck\")'"), 9, cluster=cluster
+        )
+    with pytest.raises(EngineError, match=r"labelling failed on first: .*no program 'no-such-engine'"):
         teach(tmp_path / "b", TeachConfig(command="no-such-engine"), 9, cluster=cluster)
     monkeypatch.setattr(ThreadWorkers, "room", 0)
     with pytest.raises(ValueError, match="no node of the cluster has 1 CPUs for an engine"):

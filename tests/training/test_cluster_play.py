@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -299,3 +300,11 @@ os.kill(os.getpid(), signal.SIGKILL)
         assert len(found) == len({*found})
         assert min(found) >= 100
         assert [path.name for path in (tmp_path / "scratch").iterdir() if path.is_dir()] == [place.name]
+
+
+def test_without_ray_no_folder_is_made(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, _, err = run("train", "hex-5", "cluster.address=local", "--folder", "run")
+    assert code == 2
+    assert "work on a cluster needs Ray: pip install 'ramify[cluster]'" in err
+    assert not Path("run").exists()

@@ -148,7 +148,7 @@ class NodeEngines:
             return
         self._shared = time.monotonic()
         for worker in {worker.node.id: worker for worker in self.workers.alive}.values():
-            others = [keys for node, keys in self._unshared.items() if node != worker.node.id]
-            if any(others):
-                self.workers.tell(worker, Known.of(sum(others, [])))
+            others = [key for node, keys in self._unshared.items() if node != worker.node.id for key in keys]
+            if others:
+                self.workers.tell(worker, Known.of(others))
         self._unshared.clear()
