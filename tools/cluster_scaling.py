@@ -2,7 +2,8 @@
 
 ``python -m tools.cluster_scaling measure`` plays on clusters of one and of two nodes on this machine and prints the
 constants as JSON; ``python -m tools.cluster_scaling model`` prints what the model and the simulation say for more
-nodes. ``docs/methods/scaling.md`` derives the model.
+nodes. ``python -m tools.cluster_scaling check`` compares them with runs that train on two nodes, by the wall
+(``cluster_check.py``). ``docs/methods/scaling.md`` derives the model.
 """
 
 from __future__ import annotations
@@ -153,6 +154,7 @@ def measure_actors(actors: int, seconds: float) -> dict[str, float]:
     wall, trainer, cpu, games, size = (after - before for before, after in zip(first, last, strict=True))
     return {
         "actors": actors,
+        "games_per_s": games / wall,
         "games_per_cpu_s": games / max(cpu, 1e-9),
         "trainer_cpu_per_s": trainer / wall,
         "bytes_per_game": size / max(games, 1),
@@ -172,11 +174,16 @@ def table(constants: Constants, counts: list[int]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["measure", "model"])
+    parser.add_argument("what", choices=["measure", "model", "check"])
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4, 8, 32, 128, 512])
     parser.add_argument("--set", nargs="*", default=[], help="constants, NAME=VALUE")
     given = parser.parse_args()
+    if given.what == "check":
+        from tools.cluster_check import check
+
+        print("\n".join(check(given.seconds)))
+        return
     if given.what == "measure":
         found = [measure_actors(actors, given.seconds) for actors in (1, 2)]
         per_worker = found[1]["trainer_cpu_per_s"] - found[0]["trainer_cpu_per_s"]

@@ -15,6 +15,7 @@ import yaml
 from ramify.arena import ParallelSettings
 from ramify.cluster import ClusterConfig, Link
 from ramify.store import Store
+from ramify.store.errors import StoreError
 from ramify.sweeps import Sweep, SweepConfig, remote
 from tests.store.conftest import postgres  # noqa: F401 - a fixture
 from tests.store.server import Server
@@ -74,6 +75,24 @@ def test_processes_of_several_machines_share_a_database(postgres: Server, tmp_pa
         assert store.kinds_of_games()[0][0] == "tictactoe"
     assert len(Sweep(config.replace(trials=9), tmp_path / "c", store=place).trials()) >= 6  # the same sweep
     assert Sweep(config.replace(games=10), tmp_path / "d", store=place).trials() == []  # another one
+
+
+def test_a_database_that_does_not_answer_is_told_without_its_password(run: Any, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(SETTINGS))
+    code, _, err = run("sweep", str(tmp_path / "tiny.yaml"), "--store", "postgresql://me:secret@127.0.0.1:9/x")
+    assert code == 2
+    assert "postgresql://me@127.0.0.1:9/x cannot be reached" in err
+    assert "secret" not in err
+
+
+def test_a_database_that_is_lost_is_told(postgres: Server, tmp_path: Path) -> None:  # noqa: F811
+    place = postgres.new_place()
+    sweep = Sweep(SweepConfig(**SETTINGS), tmp_path, store=place)
+    schema = postgres.execute(place, "SELECT current_schema()")[0][0]
+    postgres.execute(place, f"DROP SCHEMA {schema}_sweeps CASCADE")
+    with pytest.raises(StoreError, match="does not have the tables of this version"):
+        sweep.run()
 
 
 def test_proposals_belong_to_the_number_of_a_trial() -> None:

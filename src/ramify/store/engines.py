@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 
+from ramify.store.errors import explained
 from ramify.store.location import Location
 
 BUSY_SECONDS = 60.0  # how long a process waits for the others' writing
@@ -78,7 +79,7 @@ def neighbour(location: Location, name: str) -> tuple[str, dict[str, Any]]:
     it is missing. The URL has the password of the store: it is not to be shown."""
     engine = postgres_engine(location)
     try:
-        with engine.begin() as connection:
+        with explained(location), engine.begin() as connection:
             schema = f"{connection.exec_driver_sql('SELECT current_schema()').scalar() or 'public'}_{name}"
             there = "SELECT 1 FROM information_schema.schemata WHERE schema_name = %s"
             if (

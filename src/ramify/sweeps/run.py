@@ -6,7 +6,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from ramify.base.files import is_url
 from ramify.base.settings import SettingsError
 from ramify.store import Store
 from ramify.store.engines import neighbour
+from ramify.store.errors import StoreError, sentence
 from ramify.store.location import read_location
 from ramify.sweeps.config import RUN, Range, SweepConfig, claim
 from ramify.sweeps.report import write_best
@@ -91,7 +93,7 @@ class Sweep:
     def take_part(self, watch: Callable[[SweepProgress], None] | None = None) -> SweepResult:
         """As ``run``, for a process that helps another one, which writes the result."""
         self._watch = watch
-        with Store(self.store) as store:
+        with self._explained(), Store(self.store) as store:
             self._results = store.results()
             self._pool_games = self._play_pool()
             self._propose_first()
@@ -99,6 +101,18 @@ class Sweep:
             result = SweepResult(tuple(self.trials()), self._confirm())
             store.finish()
         return result
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn errors of Optuna's database into those of a store."""
+        import optuna
+
+        try:
+            yield
+        except optuna.exceptions.StorageInternalError as error:
+            location = read_location(self.store)
+            cause = error.__cause__ or error
+            raise StoreError(sentence(location, getattr(cause, "orig", None) or cause)) from error
 
     def _play_trials(self) -> None:
         """Play trials until there are enough. The last ones may be those of other processes, which are waited for: as
