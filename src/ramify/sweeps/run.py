@@ -37,6 +37,7 @@ from ramify.sweeps.trials import Confirmation, SweepResult, Trial, best_of, hope
 
 if TYPE_CHECKING:
     import optuna
+    from optuna import Study
 
     from ramify.games import Game
     from ramify.training import TrainConfig
@@ -75,6 +76,7 @@ class Sweep:
         parallel: ParallelSettings | None = None,
         store: str | os.PathLike[str] | None = None,
     ) -> None:
+        import_optuna()
         self.config, self.folder = config, Path(folder)
         self.store = self.folder / GAMES if store is None else store
         self.parallel = parallel or ParallelSettings()
@@ -282,13 +284,19 @@ def margin(player: PlayerConfig, played: Sequence[Played]) -> float:
     return sum(differences) / len(differences) if differences else 0.0
 
 
-def _study(config: SweepConfig, folder: Path, store: str | os.PathLike[str]) -> optuna.Study:
+def import_optuna() -> Any:
+    """Optuna; raises an ImportError that says how to install it."""
     try:
         import optuna
     except ImportError:
         raise ImportError('sweeps need Optuna: pip install "ramify[sweep]"') from None
+    return optuna
+
+
+def _study(config: SweepConfig, folder: Path, store: str | os.PathLike[str]) -> Study:
     from ramify.sweeps.sampler import SeededByTrial, experimental
 
+    optuna = import_optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     name, url, engine = "sweep", f"sqlite:///{folder / STUDY}", dict[str, Any]()
     if is_url(store):  # with the sweeps of others
@@ -301,13 +309,14 @@ def _study(config: SweepConfig, folder: Path, store: str | os.PathLike[str]) -> 
             heartbeat_interval=SIGN_OF_LIFE,
             heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=3),
         )
-    return optuna.create_study(
+    study: Study = optuna.create_study(
         study_name=name,
         storage=storage,
         sampler=SeededByTrial(config.seed),
         direction="maximize",
         load_if_exists=True,
     )
+    return study
 
 
 def _suggest(trial: optuna.Trial, name: str, range_: Range) -> Any:
