@@ -1,47 +1,70 @@
 """The model of throughput on a cluster against runs that train on two nodes on this machine, by the wall.
 
 On a machine with other work a process gets a core only for a part of the time in which it could use one. That part is
-measured, by the system's own account of how long threads run and wait to run, and the speeds of the model are those of
-an idle machine times that part. Constants are measured in other runs than those that are compared, except for the
+measured: for processes that play, which always could, by their CPU time; for the trainer, which may have nothing to do,
+by the system's account of how long its thread runs and waits to run. The speeds of the model are those of an idle
+machine times that part. Constants are measured in other runs than the one that they are compared with, except for the
 number of positions per game.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tools.cluster_scaling import Constants, measure_actors, model, simulate
 
-RATIOS = (4.0, 32.0)  # replay ratios: self-play is the narrowest part, and the learner is
+PLAYING, TRAINING, BOTH = 4.0, 128.0, 48.0  # replay ratios: limited by self-play, by the learner; the one compared
+WORKING = 0.1  # of the time of a process that a thread needs, to count as one that works
 WARM_GAMES = 400  # of both nodes together, before the measurement
+WARM_SECONDS = 30.0  # then until self-play has had to wait once, at most
+
+
+Account = tuple[int, int]  # nanoseconds in which a thread ran, and in which it waited for a core
 
 
 @dataclass
 class Snapshot:
-    """Counters of a run at one time; those of the two processes that play are sums."""
+    """Counters of a run at one time."""
 
     wall: float
     trainer_cpu: float
-    trainer: tuple[int, int]  # nanoseconds in which its threads ran, and in which they waited for a core
-    players: tuple[int, int]
+    trainer: dict[str, Account]
+    players_cpu: float
     games: int
     steps: int
     consumed: tuple[int, int]  # games and positions
 
 
-def account(process: int) -> tuple[int, int]:
-    """How long the threads of a process ran, and how long they waited for a core."""
-    ran = waited = 0
-    for path in Path(f"/proc/{process}/task").glob("*/schedstat"):
-        one = path.read_text().split()
-        ran, waited = ran + int(one[0]), waited + int(one[1])
-    return ran, waited
+def accounts() -> dict[str, Account]:
+    """The accounts of all threads of this process, by their files."""
+    found = {}
+    for path in Path("/proc/self/task").glob("*/schedstat"):
+        ran, waited, _ = map(int, path.read_text().split())
+        found[str(path)] = ran, waited
+    return found
+
+
+def part(before: dict[str, Account], after: dict[str, Account]) -> float:
+    """The part of the time in which threads had a core when they could use one.
+
+    Threads that do little, such as those for messages, wait for a core as long as others each time they have something
+    to do, and would count for much more than their work: they are left out.
+    """
+    spent = {
+        name: (ran - before[name][0], waited - before[name][1])
+        for name, (ran, waited) in after.items()
+        if name in before
+    }
+    total = sum(ran for ran, _ in spent.values())
+    working = [one for one in spent.values() if one[0] >= WORKING * total]
+    ran, waited = (sum(one[place] for one in working) for place in (0, 1))
+    return ran / max(ran + waited, 1)
 
 
 class Measured:
@@ -50,7 +73,7 @@ class Measured:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.players: Any = None
-        self.processes: list[int] = []
+        self.warm: float | None = None
         self.first: Snapshot | None = None
         self.last: Snapshot | None = None
         self.reports: list[bool] = []  # whether a process waited, once a second
@@ -73,31 +96,29 @@ class Measured:
         players = self.players
         if players is None or len(players.workers.alive) < 2:
             return
-        if self.first is None and players.leases.finished >= WARM_GAMES and status.step > 20:
-            import ray
-
-            asked = [worker.actor.__ray_call__.remote(lambda _: os.getpid()) for worker in players.workers.alive]
-            self.processes = ray.get(asked)
+        now = time.perf_counter()
+        if self.warm is None and players.leases.finished >= WARM_GAMES and status.step > 20:
+            self.warm = now
+        elif self.first is None and self.warm is not None and (players.paused or now - self.warm > WARM_SECONDS):
             self.first = self.snapshot()
-        elif self.first is not None and time.perf_counter() - self.first.wall > self.seconds:
+        elif self.first is not None and now - self.first.wall > self.seconds:
             self.last = self.snapshot()
             raise KeyboardInterrupt
 
     def snapshot(self) -> Snapshot:
         training = self.players.training
-        played = [account(process) for process in self.processes]
         return Snapshot(
             time.perf_counter(),
             time.process_time(),
-            account(os.getpid()),
-            (sum(ran for ran, _ in played), sum(waited for _, waited in played)),
+            accounts(),
+            sum(known.report.cpu_seconds for known in self.players.figures.values() if known.report),
             self.players.leases.finished,
             training.learner.steps,
             (training.consumed.games, training.consumed.positions),
         )
 
 
-def trained(ratio: float, seconds: float) -> tuple[Measured, dict[str, float]]:
+def trained(ratio: float, seconds: float) -> dict[str, float]:
     """Train on two nodes; what was measured, per second by the wall."""
     from ramify.training import cluster_play, load_config, train
     from tools.cluster_proof import two_nodes
@@ -128,20 +149,20 @@ def trained(ratio: float, seconds: float) -> tuple[Measured, dict[str, float]]:
     assert last is not None
     wall = last.wall - first.wall
     games, positions = (after - before for before, after in zip(first.consumed, last.consumed, strict=True))
-    parts = {}
-    for name in ("trainer", "players"):
-        ran, waited = (b - a for a, b in zip(getattr(first, name), getattr(last, name), strict=True))
-        parts[name] = ran / max(ran + waited, 1)
-    return measured, {
+    waiting, played = sum(measured.reports) / max(len(measured.reports), 1), last.players_cpu - first.players_cpu
+    steps = (last.steps - first.steps) / wall
+    return {
         "ratio": ratio,
         "wall": wall,
-        "games_per_s": (last.games - first.games) / wall,
-        "steps_per_s": (last.steps - first.steps) / wall,
+        "games_per_s": steps * Constants().batch / (ratio * positions / max(games, 1)),  # trained on
+        "played_per_s": (last.games - first.games) / wall,
+        "steps_per_s": steps,
         "positions": positions / max(games, 1),
-        "waiting": sum(measured.reports) / max(len(measured.reports), 1),
+        "waiting": waiting,
         "trainer_cpu_per_s": (last.trainer_cpu - first.trainer_cpu) / wall,
-        "trainer_part": parts["trainer"],
-        "players_part": parts["players"],
+        "trainer_part": part(first.trainer, last.trainer),
+        "players_part": played / (2 * wall * (1 - waiting)),
+        "games_per_cpu_s": (last.games - first.games) / played,
     }
 
 
@@ -154,24 +175,34 @@ def with_other_work(constants: Constants, found: dict[str, float]) -> Constants:
         look=constants.look / own,
         worker=constants.worker / own,
         step=constants.step / own,
+        take=constants.take / own,
         positions=found["positions"],
         replay_ratio=found["ratio"],
     )
 
 
+def learner_seconds(runs: Sequence[dict[str, float]]) -> tuple[float, float]:
+    """CPU seconds of a step, and of taking in a game, from two runs with very different numbers of both."""
+    messages = Constants().look + 2 * Constants().worker
+    (a, b), (c, d) = ((run["steps_per_s"], run["played_per_s"]) for run in runs)
+    first, second = (run["trainer_cpu_per_s"] - messages for run in runs)
+    return (first * d - second * b) / (a * d - b * c), (a * second - c * first) / (a * d - b * c)
+
+
 def check(seconds: float) -> list[str]:
     """Lines of a table, and what it was computed from as JSON."""
     alone = measure_actors(1, seconds)
-    plain, narrow = (trained(ratio, seconds)[1] for ratio in RATIOS)
-    messages = Constants().look + 2 * Constants().worker
-    steps = [(run["trainer_cpu_per_s"] - messages) / run["steps_per_s"] for run in (narrow, plain)]  # each by the other
+    playing, training, both = (trained(ratio, seconds) for ratio in (PLAYING, TRAINING, BOTH))
+    step, take = learner_seconds((playing, training))
     lines = ["| replay ratio | games/s | model | simulation | waiting | simulation | narrowest |"]
     lines.append("|" + "---:|" * 6 + "---|")
-    for run, step in zip((plain, narrow), steps, strict=True):
-        constants = with_other_work(replace(Constants(), games=alone["games_per_cpu_s"], step=step), run)
+    for run in (playing, both, training):
+        measured = replace(Constants(), games=alone["games_per_cpu_s"], step=step, take=take)
+        constants = with_other_work(measured, run)
         limits, simulated = model(constants, 2, 2), simulate(constants, 2, 2)
         numbers = [run["games_per_s"], limits.games, simulated.games]
         cells = [f"{run['ratio']:g}", *(f"{one:.1f}" for one in numbers)]
         cells += [f"{run['waiting']:.0%}", f"{simulated.waiting:.0%}", limits.narrowest]
         lines.append(f"| {' | '.join(cells)} |")
-    return [*lines, json.dumps({"alone": alone, "steps": steps, "runs": [plain, narrow]})]
+    found = {"alone": alone, "step": step, "take": take, "runs": [playing, both, training]}
+    return [*lines, json.dumps(found)]

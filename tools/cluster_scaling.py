@@ -31,6 +31,7 @@ class Constants:
     look: float = 0.022  # of the trainer per second, whatever the number of processes
     worker: float = 0.0011  # of the trainer per second and process: its messages and shards
     step: float = 0.093  # of a training step
+    take: float = 0.7e-3  # of the trainer per game: its rows into the window
     load: float = 320e-6  # of a loader per position
     loaders: int = 2
     batch: int = 256
@@ -63,7 +64,7 @@ def model(constants: Constants, processes: int, nodes: int) -> Limits:
     """The throughput of a run is that of its narrowest part."""
     c = constants
     free = max(0.0, 1 - c.look - c.worker * processes)  # of the trainer's time, for training
-    per_game = c.positions * c.replay_ratio / c.batch * c.step  # seconds of training
+    per_game = c.positions * c.replay_ratio / c.batch * c.step + c.take  # seconds of training
     left = max(0.0, c.bandwidth - nodes * c.weights_bytes / c.checkpoint_seconds)
     return Limits(
         self_play=c.games * processes,
@@ -110,7 +111,7 @@ def simulate(constants: Constants, processes: int, nodes: int, seconds: float = 
         sent, arrived, queued = sent - moved, arrived + moved, queued + moved
         read = min(queued, c.loaders * STEP / (c.load * c.positions))
         queued, loaded = queued - read, loaded + read
-        debt += STEP * (1 - c.look - c.worker * processes)  # time for training
+        debt += STEP * (1 - c.look - c.worker * processes) - read * c.take  # time for training
         while debt >= c.step and trained + c.batch <= c.replay_ratio * c.positions * loaded:
             debt -= c.step
             trained += c.batch
