@@ -24,14 +24,14 @@ STEP = 0.05  # seconds of a step of the simulation
 class Constants:
     """What throughput depends on. Seconds are those of one CPU, on the machine where they were measured."""
 
-    games: float = 35.0  # that a process finishes per second
-    positions: float = 3.2  # recorded per game
-    game_bytes: float = 1250.0  # of a game on its way to the trainer
+    games: float = 53.0  # that a process finishes per second
+    positions: float = 3.3  # recorded per game
+    game_bytes: float = 1200.0  # of a game on its way to the trainer
     shard_seconds: float = 2.0  # between two shards of a process
-    look: float = 0.022  # of the trainer per second, whatever the number of processes
+    look: float = 0.018  # of the trainer per second, whatever the number of processes
     worker: float = 0.0011  # of the trainer per second and process: its messages and shards
-    step: float = 0.093  # of a training step
-    take: float = 0.7e-3  # of the trainer per game: its rows into the window
+    step: float = 0.048  # of a training step
+    take: float = 1e-3  # of the trainer per game: its rows into the window
     load: float = 320e-6  # of a loader per position
     loaders: int = 2
     batch: int = 256
