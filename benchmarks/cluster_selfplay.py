@@ -83,9 +83,10 @@ class Clock:
 def measured(folder: Path) -> tuple[Clock, Clock, float, Any]:
     """The clocks of the cluster's worker and of the plain one, the trainer's CPU seconds, and the players."""
     from ramify.cluster import ClusterConfig
+    from ramify.selfplay.handover import STOP
     from ramify.training import cluster_play, load_config, network_file
     from ramify.training.checkpoints import checkpoints
-    from ramify.training.node_player import STOP, Report
+    from ramify.training.node_player import Report
     from ramify.training.run import Training
 
     cluster = {"address": "local", "actors": 1, "parallel_games": 128, "backlog": 1e9, "scratch": str(folder)}

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from ramify.training import cluster_play, load_config, network_file, read_metric
 from tools.hex_solved import solved_share
 
 SIMULATIONS = 200
+STARTS = 5  # of a node, at most
 NODE = {"include_dashboard": False, "node_ip_address": "127.0.0.1"}
 
 
@@ -41,9 +42,9 @@ def two_nodes(cpus: int = 1) -> Iterator[Any]:
         with private() as ray:
             from ray.cluster_utils import Cluster
 
-            cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, **NODE})
+            cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, **NODE}))
             try:
-                cluster.add_node(num_cpus=cpus, **NODE)
+                patiently(lambda: cluster.add_node(num_cpus=cpus, **NODE))
                 ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
                 yield cluster
             finally:
@@ -52,6 +53,17 @@ def two_nodes(cpus: int = 1) -> Iterator[Any]:
     finally:
         os.environ.pop("RAY_TMPDIR") if before is None else os.environ.update({"RAY_TMPDIR": before})
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def patiently(start: Callable[[], Any]) -> Any:
+    """Start a node; again if it was too slow for Ray, which on a busy machine it may be."""
+    for left in reversed(range(STARTS)):
+        try:
+            return start()
+        except Exception as error:  # Ray has no class for it
+            if not left or "timed out during startup" not in str(error):
+                raise
+    raise AssertionError
 
 
 class Watched:

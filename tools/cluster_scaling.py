@@ -2,7 +2,8 @@
 
 ``python -m tools.cluster_scaling measure`` plays on clusters of one and of two nodes on this machine and prints the
 constants as JSON; ``python -m tools.cluster_scaling model`` prints what the model and the simulation say for more
-nodes. ``docs/methods/scaling.md`` derives the model.
+nodes. ``python -m tools.cluster_scaling check`` compares them with runs that train on two nodes, by the wall
+(``cluster_check.py``). ``docs/methods/scaling.md`` derives the model.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ STEP = 0.05  # seconds of a step of the simulation
 class Constants:
     """What throughput depends on. Seconds are those of one CPU, on the machine where they were measured."""
 
-    games: float = 35.0  # that a process finishes per second
-    positions: float = 3.2  # recorded per game
-    game_bytes: float = 1250.0  # of a game on its way to the trainer
+    games: float = 53.0  # that a process finishes per second
+    positions: float = 3.3  # recorded per game
+    game_bytes: float = 1200.0  # of a game on its way to the trainer
     shard_seconds: float = 2.0  # between two shards of a process
-    look: float = 0.022  # of the trainer per second, whatever the number of processes
+    look: float = 0.018  # of the trainer per second, whatever the number of processes
     worker: float = 0.0011  # of the trainer per second and process: its messages and shards
-    step: float = 0.093  # of a training step
+    step: float = 0.048  # of a training step
+    take: float = 1e-3  # of the trainer per game: its rows into the window
     load: float = 320e-6  # of a loader per position
     loaders: int = 2
     batch: int = 256
@@ -62,7 +64,7 @@ def model(constants: Constants, processes: int, nodes: int) -> Limits:
     """The throughput of a run is that of its narrowest part."""
     c = constants
     free = max(0.0, 1 - c.look - c.worker * processes)  # of the trainer's time, for training
-    per_game = c.positions * c.replay_ratio / c.batch * c.step  # seconds of training
+    per_game = c.positions * c.replay_ratio / c.batch * c.step + c.take  # seconds of training
     left = max(0.0, c.bandwidth - nodes * c.weights_bytes / c.checkpoint_seconds)
     return Limits(
         self_play=c.games * processes,
@@ -109,7 +111,7 @@ def simulate(constants: Constants, processes: int, nodes: int, seconds: float = 
         sent, arrived, queued = sent - moved, arrived + moved, queued + moved
         read = min(queued, c.loaders * STEP / (c.load * c.positions))
         queued, loaded = queued - read, loaded + read
-        debt += STEP * (1 - c.look - c.worker * processes)  # time for training
+        debt += STEP * (1 - c.look - c.worker * processes) - read * c.take  # time for training
         while debt >= c.step and trained + c.batch <= c.replay_ratio * c.positions * loaded:
             debt -= c.step
             trained += c.batch
@@ -153,6 +155,7 @@ def measure_actors(actors: int, seconds: float) -> dict[str, float]:
     wall, trainer, cpu, games, size = (after - before for before, after in zip(first, last, strict=True))
     return {
         "actors": actors,
+        "games_per_s": games / wall,
         "games_per_cpu_s": games / max(cpu, 1e-9),
         "trainer_cpu_per_s": trainer / wall,
         "bytes_per_game": size / max(games, 1),
@@ -172,11 +175,16 @@ def table(constants: Constants, counts: list[int]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["measure", "model"])
+    parser.add_argument("what", choices=["measure", "model", "check"])
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4, 8, 32, 128, 512])
     parser.add_argument("--set", nargs="*", default=[], help="constants, NAME=VALUE")
     given = parser.parse_args()
+    if given.what == "check":
+        from tools.cluster_check import check
+
+        print("\n".join(check(given.seconds)))
+        return
     if given.what == "measure":
         found = [measure_actors(actors, given.seconds) for actors in (1, 2)]
         per_worker = found[1]["trainer_cpu_per_s"] - found[0]["trainer_cpu_per_s"]

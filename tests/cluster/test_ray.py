@@ -6,13 +6,20 @@ import json
 import os
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from ramify.arena import ParallelSettings
+from ramify.cluster import ClusterConfig
+from ramify.protocols import node_engines
+from ramify.protocols.teaching import teach
 from ramify.selfplay import read_folder
 from ramify.training import cluster_play, train
+from tests.protocols.test_cluster_teaching import keys_in
+from tests.protocols.test_teacher import config as taught
 from tests.training.test_cluster_play import clustered
 from tests.training.test_overlap import iterations, taken
 from tools.cluster_proof import NODE, proof, two_nodes
@@ -134,6 +141,66 @@ def test_a_tournament_with_help_from_a_cluster(tmp_path):
     found = json.loads(done.stdout)
     assert found["played"] + found["found"] == 2000  # here, and by the processes of the cluster
     assert found["complete"]
+
+
+def test_labelling_goes_on_when_an_engine_and_then_a_node_are_killed(nodes, tmp_path):
+    import ray
+
+    second = next(iter(nodes.worker_nodes))
+    acts = [
+        (40, lambda: ray.kill(engines[0].workers.alive[0].actor)),
+        (120, lambda: nodes.remove_node(second, allow_graceful=False)),
+        (200, lambda: nodes.add_node(num_cpus=1, **NODE)),
+    ]
+    engines = list[node_engines.NodeEngines]()
+    handed = list[int]()
+
+    def save(source, played, *, renumber):
+        engines[:] = [source]
+        for game in real(source, played, renumber=renumber):
+            yield game
+            handed.extend(game.keys)
+
+    def show(progress):
+        if acts and progress.new >= acts[0][0]:
+            acts.pop(0)[1]()
+        if sum(node.positions > 0 for node in progress.nodes) == 3:  # the node that joined has labelled, too
+            raise KeyboardInterrupt
+
+    cluster = ClusterConfig(address="auto", actors=2, scratch=str(tmp_path / "scratch"))
+    real, node_engines.NodeEngines._save = node_engines.NodeEngines._save, save
+    try:
+        done = teach(tmp_path / "labels", taught(), 100_000, cluster=cluster, progress=show)
+    finally:
+        node_engines.NodeEngines._save = real
+    keys = keys_in(tmp_path / "labels")
+    assert not acts
+    assert sorted(keys) == sorted(handed)
+    assert len(keys) == len({*keys}) == done.positions >= 200
+    assert not [*(tmp_path / "scratch").rglob("*.games")]
+
+
+def test_trials_of_a_sweep_are_played_on_nodes(nodes, tmp_path, monkeypatch):
+    """The process that started the sweep plays none of them."""
+    pytest.importorskip("optuna")
+    from ramify.sweeps import Sweep, SweepConfig
+    from ramify.sweeps.remote import swept_on_cluster
+    from tests.sweeps.test_sharing import SETTINGS
+
+    def only_wait(sweep):
+        end = time.monotonic() + 240
+        while len(sweep.trials()) < 6 and time.monotonic() < end:
+            time.sleep(0.5)
+
+    monkeypatch.setattr(Sweep, "_play_trials", only_wait)
+    cluster = ClusterConfig(address="local", actors=2)  # the nodes that there are
+    config = SweepConfig(**SETTINGS)
+    with swept_on_cluster(config, tmp_path / "sweep", ParallelSettings(4), None, cluster) as sweep:
+        result = sweep.run()
+    assert len(result.trials) in (6, 7)
+    assert len({trial.settings["c_puct"] for trial in result.trials}) == len(result.trials)
+    assert result.confirmation is not None
+    assert (tmp_path / "sweep" / "best.yaml").exists()
 
 
 @pytest.mark.parametrize("kill", [False, True])

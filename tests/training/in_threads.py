@@ -110,10 +110,10 @@ class ThreadWorkers:
         worker.running.join()
 
 
-def use_threads(patch: Any) -> None:
-    """Let runs on a cluster use threads."""
+def use_threads(patch: Any, directing: Any = cluster_play, connecting: Any = None) -> None:
+    """Let work on a cluster use threads: the modules that direct it, and connect to it if that is another one."""
     from contextlib import nullcontext
 
-    patch.setattr(cluster_play, "Workers", ThreadWorkers)
-    patch.setattr(cluster_play, "connected", lambda *_: nullcontext())
-    patch.setattr(cluster_play, "publish", InMemory)
+    patch.setattr(directing, "Workers", ThreadWorkers)
+    patch.setattr(connecting or directing, "connected", lambda *_: nullcontext())
+    patch.setattr(directing, "publish", InMemory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -14,9 +15,10 @@ import pytest
 import ramify as rf
 from ramify.networks import make, save
 from ramify.selfplay import SelfPlay, decode, read_folder
+from ramify.selfplay.handover import STOP, Kept, Ready, adopt, own_place
 from ramify.training import cluster_play, node_player, overlap, player, train
 from ramify.training.leases import Lease
-from ramify.training.node_player import STOP, Kept, Pause, Ready, Report, Shard, Want, Weights, play_on_node
+from ramify.training.node_player import Pause, Report, Shard, Want, Weights, play_on_node
 from ramify.training.shards import own_shards
 from tests.training.helpers import tiny
 from tests.training.in_threads import DyingLink, InMemory, Killed, ThreadWorkers, use_threads
@@ -291,10 +293,18 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
     done = run_python(code)
     assert done.code == -9, done.err
-    with node_player.own_place(tmp_path / "scratch") as place:
-        node_player.adopt(tmp_path / "scratch", place)
+    with own_place(tmp_path / "scratch") as place:
+        adopt(tmp_path / "scratch", place)
         found = numbers(place)
         assert len(found) >= int(done.out)
         assert len(found) == len({*found})
         assert min(found) >= 100
         assert [path.name for path in (tmp_path / "scratch").iterdir() if path.is_dir()] == [place.name]
+
+
+def test_without_ray_no_folder_is_made(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    code, _, err = run("train", "hex-5", "cluster.address=local", "--folder", "run")
+    assert code == 2
+    assert "work on a cluster needs Ray: pip install 'ramify[cluster]'" in err
+    assert not Path("run").exists()

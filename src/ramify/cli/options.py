@@ -12,6 +12,7 @@ from ramify.base.settings import Settings
 from ramify.cli.common import fail, parse_settings, print_warning, table_console
 
 if TYPE_CHECKING:
+    from ramify.cluster import ClusterConfig
     from ramify.engine import NativeEvaluator
     from ramify.games import Game
 
@@ -202,6 +203,13 @@ def parameter_names(game: str) -> frozenset[str]:
     with suppress(Exception):  # a game of the user's own: make() says what is wrong, to whoever needs the game
         return frozenset(make(game).params)
     return frozenset()
+
+
+def read_cluster(address: str | None) -> ClusterConfig | None:
+    """The cluster of ``--cluster``; None: none."""
+    from ramify.cluster import ClusterConfig
+
+    return None if address is None else ClusterConfig(address=address)
 
 
 def read_evaluator(text: str | None) -> NativeEvaluator:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,8 @@ from ramify.cli.common import fail, print_json, table_console, watched
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ramify.sweeps import SweepConfig, SweepProgress, SweepResult, Trial
+    from ramify.arena import ParallelSettings
+    from ramify.sweeps import Sweep, SweepConfig, SweepProgress, SweepResult, Trial
 
 SWEEPS = Path("sweeps")
 SHOWN = 10  # trials in the table
@@ -29,8 +30,17 @@ def sweep(
         Path | None, typer.Option(help="The folder of the sweep. Default: sweeps/ and the name of the file.")
     ] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials, in place of the file's.")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|URL",
+            help="Where the games are kept: a database file, or postgresql://USER@HOST/DATABASE, which then has the "
+            "trials, too. Default: files in the folder.",
+        ),
+    ] = None,
     concurrency: options.Concurrency = 16,
     workers: options.Workers = 0,
+    cluster: options.ClusterAddress = None,
     json: options.AsJson = False,
 ) -> None:
     """Tune settings of a search, or of training, by games against a fixed pool.
@@ -41,6 +51,8 @@ def sweep(
     is, because the best of many trials is partly luck. They are written to
     best.yaml in the folder, with the evidence. Ctrl-C loses nothing; the same
     command goes on where it stopped, and several processes may run it at once.
+    With --cluster, processes on all nodes take part, and the store is one that
+    they reach.
 
     \b
     game: hex
@@ -54,17 +66,18 @@ def sweep(
     \b
     ramify sweep hex.yaml --workers 2
     ramify sweep hex.yaml --trials 80              # forty more
+    ramify sweep hex.yaml --cluster auto --store postgresql://user@host/games
     """
     from ramify.arena import ParallelSettings
 
     try:
-        from ramify.sweeps import Sweep, load_sweep
+        from ramify.sweeps import load_sweep
     except ImportError as error:
         fail(error)
     try:
         config = load_sweep(file, **({} if trials is None else {"trials": trials}))
-        plan = Sweep(config, folder or SWEEPS / file.stem, ParallelSettings(concurrency, workers))
-        with shown(json) as show:
+        place, parallel = folder or SWEEPS / file.stem, ParallelSettings(concurrency, workers)
+        with planned(config, place, parallel, store, cluster) as plan, shown(json) as show:
             result = plan.run(show)
     except KeyboardInterrupt:
         print("ramify: stopped. Finished games are saved; run the same command again to resume.", file=sys.stderr)
@@ -73,7 +86,21 @@ def sweep(
         fail(error)
     if json:
         return print_json(document(result))
-    return report(config, result, plan.folder)
+    return report(config, result, place)
+
+
+def planned(
+    config: SweepConfig, folder: Path, parallel: ParallelSettings, store: str | None, address: str | None
+) -> AbstractContextManager[Sweep]:
+    """The sweep, with help from the nodes of a cluster if one is given."""
+    from ramify.sweeps import Sweep
+
+    cluster = options.read_cluster(address)
+    if cluster is None:
+        return nullcontext(Sweep(config, folder, parallel, store))
+    from ramify.sweeps.remote import swept_on_cluster
+
+    return swept_on_cluster(config, folder, parallel, store, cluster)
 
 
 def document(result: SweepResult) -> dict[str, Any]:

@@ -35,6 +35,7 @@ def teach(
     engines: Annotated[
         int | None, typer.Option(min=1, help="Number of engine processes. Default: one per core.")
     ] = None,
+    cluster: options.ClusterAddress = None,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a UCI option of the engine. Repeatable.")
     ] = None,
@@ -50,13 +51,15 @@ def teach(
     policy is a softmax of the scores of its best moves, the value its chances
     of win, draw and loss. The records are those of self-play, and 'ramify
     train' learns from them. No position is labelled twice. Ctrl-C stops and
-    loses nothing; the same command goes on where it stopped.
+    loses nothing; the same command goes on where it stopped. With --cluster,
+    engines run on all nodes, and the games come to the folder here.
 
     \b
     ramify teach labels --engine stockfish --positions 1000000
     ramify teach labels --nodes 500 --multipv 1 --engines 16
     ramify teach labels --option Hash=32 --teach temperature=0.2
     ramify teach labels --nodes 50 --teach policy=children
+    ramify teach labels --cluster auto --positions 100000000
     ramify train chess-taught                        # learns from the folder labels
     """
     from ramify.protocols.process import EngineError
@@ -69,14 +72,15 @@ def teach(
         try:
             settings = {"command": engine, "nodes": nodes, "multipv": multipv, "options": uci, "seed": seed}
             config = TeachConfig(**{**settings, **given})
+            nodes_of = options.read_cluster(cluster)
             shown = Panel(stack, progress_table) if watched(json) else Lines(quiet=json)
-            done = label_positions(folder, config, positions, engines=engines, progress=shown)
+            done = label_positions(folder, config, positions, engines=engines, cluster=nodes_of, progress=shown)
         except (ValueError, TypeError, ImportError, OSError, RuntimeError, EngineError) as error:
             fail(error)
     if json:
         print_json({**asdict(done), "positions_per_s": done.positions_per_s, "folder": str(folder)})
     else:
-        rate = f" ({done.positions_per_s:,.0f}/s, {done.positions_per_s / done.engines:,.0f} per engine)"
+        rate = f" ({done.positions_per_s:,.0f}/s, {done.positions_per_s / max(done.engines, 1):,.0f} per engine)"
         print(
             f"{folder} has {done.positions:,} labelled positions, {done.new:,} of them new{rate if done.new else ''}."
         )
@@ -109,8 +113,10 @@ def progress_table(progress: TeachProgress) -> Table:
     table.add_row("positions", f"{progress.positions:,} of {progress.wanted:,}  {time_left}")
     table.add_row("", ProgressBar(total=progress.wanted, completed=progress.positions, width=60))
     rate = progress.positions_per_s
-    table.add_row("speed", f"{rate:,.0f} positions/s, {rate / progress.engines:,.0f} per engine")
+    table.add_row("speed", f"{rate:,.0f} positions/s, {rate / max(progress.engines, 1):,.0f} per engine")
     table.add_row("games", f"{progress.games:,}, {progress.moves / max(progress.games, 1):.0f} moves each")
+    for node in progress.nodes:
+        table.add_row("node", f"{node.host}: {node.engines} engines, {node.positions:,} positions")
     if progress.failures:
         table.add_row("restarts", f"{progress.failures} of engines that failed")
     return table

@@ -129,9 +129,9 @@ def play(
 
 def on_cluster(plan: Tournament, how: arena.How) -> AbstractContextManager[None]:
     """Help from the nodes of a cluster, if one is given."""
-    if how.cluster is None:
+    cluster = options.read_cluster(how.cluster)
+    if cluster is None:
         return nullcontext()
-    from ramify.cluster import ClusterConfig
     from ramify.store.remote import played_on_cluster
 
-    return played_on_cluster(plan, how.store, ClusterConfig(address=how.cluster), how.concurrency)
+    return played_on_cluster(plan, how.store, cluster, how.concurrency)

@@ -18,11 +18,11 @@ logger = logging.getLogger("ramify")
 
 
 @contextmanager
-def helped(config: ClusterConfig, target: Callable[..., None], *arguments: Any) -> Iterator[None]:
+def helped(config: ClusterConfig, target: Callable[..., None], *arguments: Any, grace: float = 0.0) -> Iterator[None]:
     """Run ``target(link, *arguments)`` on the nodes of a cluster while the context is open.
 
     The work has to be divided by other means, such as claims in a store: workers that die are replaced, one that fails
-    is logged, and those that are not done at the end are killed.
+    is logged, and those that are not done at the end get a message and are killed ``grace`` seconds later.
     """
     assert config.address is not None
     over = threading.Event()
@@ -35,7 +35,7 @@ def helped(config: ClusterConfig, target: Callable[..., None], *arguments: Any) 
         finally:
             over.set()
             watcher.join()
-            for _ in workers.close(None, 0.0):
+            for _ in workers.close(None, grace):
                 pass
 
 

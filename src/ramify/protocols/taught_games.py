@@ -9,18 +9,19 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.games import Game
+from ramify.games import Game, make
 from ramify.protocols.process import EngineError
 from ramify.protocols.teacher import Line, TeachConfig, Teacher, softmax
-from ramify.selfplay.encoding import Label, RecordWriter
+from ramify.selfplay.encoding import Label, RecordWriter, without_labels
+from ramify.selfplay.records import GameRecord, decode
 
 MOST_PROBES = 64  # slots looked at in the table of positions before a position counts as new
 
@@ -46,24 +47,43 @@ class SeenPositions:
     def slots(self) -> int:
         return len(self._table)
 
+    def dump(self) -> bytes:
+        """The whole table, as the content of another file."""
+        return self._table.tobytes()
+
+    def __contains__(self, key: int) -> bool:
+        return self._find(key)[0]
+
     def add(self, key: int) -> bool:
         """Enter a position; returns whether it is new. A table that is nearly full takes positions for new ones."""
+        there, place = self._find(key)
+        if place is not None:
+            self._table[place] = key
+        return not there
+
+    def _find(self, key: int) -> tuple[bool, int | None]:
+        """Whether a position is there, and the free slot for it otherwise, if there is one nearby."""
         table, place = self._table, key & self._mask
         for _ in range(MOST_PROBES):
             there = int(table[place])
             if there == key:
-                return False
+                return True, None
             if there == 0:
-                table[place] = key
-                return True
+                return False, place
             place = (place + 1) & self._mask
-        return True
+        return False, None
 
 
 def position_key(fen: str) -> int:
     """A checksum of what is on the board, who moves and the rights to castle and capture; never 0."""
     known = fen.rsplit(" ", 2)[0].encode()  # without the counters of moves
     return int.from_bytes(hashlib.blake2b(known, digest_size=8).digest(), "little") or 1
+
+
+def labelled_keys(record: GameRecord) -> tuple[int, ...]:
+    """The checksums of the labelled positions of a game."""
+    states: Iterator[Any] = record.states(make("chess"))
+    return tuple(position_key(state.fen) for state, move in zip(states, record.moves, strict=False) if move.found)
 
 
 @dataclass(frozen=True)
@@ -96,6 +116,22 @@ class TaughtGame:
     labels: int
     moves: int
     failure: str = ""  # of the engine, which ended the game early
+    keys: tuple[int, ...] = ()  # of the labelled positions, in order
+
+    @classmethod
+    def of_record(cls, record: bytes) -> TaughtGame:
+        """What can be told from the record alone."""
+        game = decode(record)
+        keys = labelled_keys(game)
+        return cls(record, len(keys), len(game.moves), keys=keys)
+
+    def only_new(self, is_new: Callable[[int], bool]) -> TaughtGame:
+        """The same game without the labels of positions that are not new."""
+        dropped = {place for place, key in enumerate(self.keys) if not is_new(key)}
+        if not dropped:
+            return self
+        keys = tuple(key for place, key in enumerate(self.keys) if place not in dropped)
+        return replace(self, record=without_labels(self.record, dropped), labels=len(keys), keys=keys)
 
 
 class GameTeacher:
@@ -106,11 +142,13 @@ class GameTeacher:
     ) -> None:
         self.game, self.teacher, self.config = game, teacher, teacher.config
         self._is_new, self._stopping = is_new, stopping
+        self._keys: list[int] = []  # of the labelled positions of the game in progress
 
     def play(self, number: int) -> TaughtGame:
         """Play the game of that number. A failure of the engine, and ``stopping``, end it where it is."""
         config, rng = self.config, random.Random(f"{self.config.seed}/{number}")
         manner = Manner.drawn(config, rng)
+        self._keys = []
         state: Any = self.game.initial_state()
         writer = RecordWriter(number, 0, draws=True)
         self._play_opening(state, writer, rng)
@@ -130,7 +168,7 @@ class GameTeacher:
             failure = str(error)
             self.teacher.close()
         record = writer.finish([float(value) for value in state.returns], cut=not state.is_over)
-        return TaughtGame(record, writer.labels, writer.moves, failure)
+        return TaughtGame(record, writer.labels, writer.moves, failure, tuple(self._keys))
 
     def _play_opening(self, state: Any, writer: RecordWriter, rng: random.Random) -> None:
         for _ in range(rng.randint(0, self.config.opening_moves)):
@@ -146,7 +184,8 @@ class GameTeacher:
     ) -> float | None:
         """Play one move; returns the value of player 0 if the position was labelled, with the probability ``share``."""
         fen, player, legal = state.fields["fen"], state.acting[0], state.legal_actions().tolist()
-        labelled = rng.random() < share and self._is_new(position_key(fen))
+        key = position_key(fen)
+        labelled = rng.random() < share and self._is_new(key)
         label, lines = None, list[Line]()
         if labelled and self.config.policy == "children":
             lines = self._child_lines(state, legal)
@@ -155,6 +194,7 @@ class GameTeacher:
         actions = actions_of(state, legal, lines)
         if labelled:
             label = make_label(lines, actions, player, self.config.temperature)
+            self._keys.append(key)
         if rng.random() < manner.random_share or not lines:
             action = rng.choice(legal)
         else:

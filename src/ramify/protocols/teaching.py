@@ -1,29 +1,31 @@
 """Labelling positions with many engine processes at once, into a folder of game records.
 
-Every worker process drives one engine with one thread and plays whole games; the main process alone writes. Stopping
-keeps everything: a game in progress is ended where it is, and its labelled positions are saved.
+Every worker process, here or on a node of a cluster, drives one engine with one thread and plays whole games; the main
+process alone writes. Stopping keeps everything: a game in progress is ended where it is, and its labelled positions are
+saved.
 """
 
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from ramify.base.processes import end_with_parent
+from ramify.cluster import ClusterConfig, connected
 from ramify.engine import SearchConfig
 from ramify.games import make
-from ramify.protocols.process import EngineError, check_program
-from ramify.protocols.taught_games import GameTeacher, SeenPositions, TaughtGame, position_key
-from ramify.protocols.teacher import TeachConfig, Teacher
+from ramify.protocols.engine_processes import EngineProcesses
+from ramify.protocols.node_engines import NodeEngines, NodeProgress
+from ramify.protocols.process import check_program
+from ramify.protocols.taught_games import SeenPositions, TaughtGame, labelled_keys
+from ramify.protocols.teacher import TeachConfig
 from ramify.selfplay import records
 from ramify.selfplay.encoding import count_recorded
 from ramify.selfplay.journal import WAIT_SECONDS, held, recover_held
@@ -33,8 +35,6 @@ SEEN = ".positions"  # in the folder: which positions are labelled
 GAMES_PER_SHARD = 512
 SHARD_SECONDS = 60.0
 LOOK_SECONDS = 0.2  # between two calls of progress
-STOP_SECONDS = 60.0  # for a worker to end its game
-FAILURES_IN_A_ROW = 5  # of an engine that labels nothing in between, after which the run ends
 
 logger = logging.getLogger("ramify")
 
@@ -51,6 +51,7 @@ class TeachProgress:
     failures: int  # of engines
     seconds: float
     engines: int
+    nodes: tuple[NodeProgress, ...] = ()  # of a cluster
 
     @property
     def positions_per_s(self) -> float:
@@ -70,22 +71,27 @@ def teach(
     positions: int,
     *,
     engines: int | None = None,
+    cluster: ClusterConfig | None = None,
     progress: Callable[[TeachProgress], None] | None = None,
 ) -> TeachProgress:
     """Label positions until the folder has ``positions`` of them; Ctrl-C stops early, without an error and a loss.
 
-    ``engines``: number of engine processes; None: one for each core that this process may use.
+    ``engines``: number of engine processes; None: one for each core that this process may use or, with a ``cluster``,
+    as many as its nodes have room for.
     """
-    check_program(config.command)
     place, game = Path(folder), make("chess")
-    count = engines or usable_cores()
-    with held(place, WAIT_SECONDS) as sure:
-        recover_held(place, sure)
+    with ExitStack() as stack:
+        if cluster is None:
+            check_program(config.command)
+        else:
+            assert cluster.address is not None
+            stack.enter_context(connected(cluster.address, max(usable_cores(), engines or 1)))
+        recover_held(place, stack.enter_context(held(place, WAIT_SECONDS)))
         refuse_other_game(place, game)
         before, first = labelled(place)
         if before >= positions:
-            return TeachProgress(before, positions, 0, 0, 0, 0, 0.0, count)
-        open_seen(place, positions)
+            return TeachProgress(before, positions, 0, 0, 0, 0, 0.0, 0)
+        seen = open_seen(place, positions)
         header = {
             "game": game.name,
             "params": game.params,
@@ -94,9 +100,50 @@ def teach(
             "seed": config.seed,
             "teacher": config.model_dump(mode="json"),
         }
-        run = _Run(TaughtShards(place, header, GAMES_PER_SHARD), before, positions, count)
-        run.go(config, first, progress)
-        return run.now()
+        source: Engines
+        if cluster is None:
+            source = EngineProcesses(config, place / SEEN, first, engines or usable_cores())
+        else:
+            actors = engines or cluster.actors
+            source = NodeEngines(config, header, place, seen, first, cluster.replace(actors=actors))
+        return _Run(TaughtShards(place, header, GAMES_PER_SHARD), before, positions).go(source, progress)
+
+
+class Engines(Protocol):
+    """Engine processes that play and label games."""
+
+    def receive(self, seconds: float) -> Iterator[TaughtGame]:
+        """Games that have been finished, after at most so many seconds. A game counts as saved when the next one is
+        asked for. Raises EngineError if an engine never works."""
+        ...
+
+    def close(self) -> Iterator[TaughtGame]:
+        """Let the processes end their games, and then themselves."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Number of processes."""
+        ...
+
+    @property
+    def nodes(self) -> tuple[NodeProgress, ...]:
+        """The nodes of a cluster; without one, none."""
+        ...
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Gives a function that tells whether Ctrl-C was pressed, in place of an exception at any moment."""
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed.is_set
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def usable_cores() -> int:
@@ -124,125 +171,59 @@ def open_seen(folder: Path, positions: int) -> SeenPositions:
         return SeenPositions(path, positions)
     path.unlink(missing_ok=True)
     seen = SeenPositions(path, positions)
-    for header, games in records.read_shards(records.shards(folder)):
-        game = make(header["game"], **header["params"])
+    for _, games in records.read_shards(records.shards(folder)):
         for record in games:
-            for state, move in zip(record.states(game), record.moves, strict=False):
-                if move.found is not None:
-                    seen.add(position_key(state.fen))  # type: ignore[attr-defined]
+            for key in labelled_keys(record):
+                seen.add(key)
     return seen
 
 
-def worker(config: TeachConfig, folder: Path, first: int, stride: int, pipe: Connection) -> None:
-    """The process of one engine: plays the games ``first``, ``first + stride``, … until it is told to stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent()
-    with suppress(AttributeError, OSError):  # where there is no such policy
-        # Woken by every line that the engine writes, this process would take the core from it each time.
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-    teacher, failures = Teacher(config), 0
-    seen = SeenPositions(folder / SEEN, 1)
-    player = GameTeacher(make("chess"), teacher, seen.add, pipe.poll)
-    number = first
-    try:
-        while not pipe.poll():
-            played = player.play(number)
-            number += stride
-            failures = failures + 1 if played.failure and not played.labels else 0
-            if failures >= FAILURES_IN_A_ROW:
-                raise EngineError(f"{played.failure} ({failures} times in a row)")
-            pipe.send(played)
-    except (EngineError, OSError) as error:
-        with suppress(OSError):
-            pipe.send(str(error))
-    finally:
-        teacher.close()
-        pipe.close()
-
-
 class _Run:
-    """One session: its workers, and what they have sent."""
+    """One session: what its engines have labelled."""
 
-    def __init__(self, shards: TaughtShards, before: int, wanted: int, engines: int) -> None:
-        self.shards, self.started = shards, time.perf_counter()
-        self.progress = TeachProgress(before, wanted, 0, 0, 0, 0, 0.0, engines)
+    def __init__(self, shards: TaughtShards, before: int, wanted: int) -> None:
+        self.shards = shards
+        self.progress = TeachProgress(before, wanted, 0, 0, 0, 0, 0.0, 0)
 
-    def now(self) -> TeachProgress:
-        return self.progress
-
-    def go(self, config: TeachConfig, first: int, show: Callable[[TeachProgress], None] | None) -> None:
+    def go(self, engines: Engines, show: Callable[[TeachProgress], None] | None) -> TeachProgress:
+        """Save games until there are enough positions, or until Ctrl-C."""
         with ExitStack() as stack:
+            stopped = stack.enter_context(interruptible())
             stack.callback(self.shards.close)
-            pipes = stack.enter_context(self._workers(config, first))
-            shown = time.perf_counter()
-            with suppress(KeyboardInterrupt):
-                while self.progress.positions < self.progress.wanted:
-                    self._receive(pipes, LOOK_SECONDS)
+            stack.callback(self._finish, engines)
+            started = shown = time.perf_counter()
+            with suppress(KeyboardInterrupt):  # of what shows the progress
+                while self.progress.positions < self.progress.wanted and not stopped():
+                    self._save(engines.receive(LOOK_SECONDS))
+                    self.progress = replace(
+                        self.progress,
+                        seconds=time.perf_counter() - started,
+                        engines=engines.count or self.progress.engines,
+                        nodes=engines.nodes,
+                    )
                     if show is not None and time.perf_counter() - shown > LOOK_SECONDS:
                         shown = time.perf_counter()
                         show(self.progress)
-                    self.progress = replace(self.progress, seconds=time.perf_counter() - self.started)
+        return self.progress
 
-    @contextmanager
-    def _workers(self, config: TeachConfig, first: int) -> Iterator[list[Connection]]:
-        """Running workers; at the end they are told to stop, and what they send then is taken, too."""
-        context, count = multiprocessing.get_context("spawn"), self.progress.engines
-        pipes, processes = list[Connection](), []
-        try:
-            for number in range(count):
-                here, there = context.Pipe()
-                arguments = (config, self.shards.folder, first + number, count, there)
-                process = context.Process(target=worker, args=arguments, name="ramify-teach", daemon=True)
-                process.start()
-                there.close()
-                pipes.append(here)
-                processes.append(process)
-            self.started = time.perf_counter()
-            yield pipes
-        finally:
-            self._stop(pipes)
-            for process in processes:
-                process.join(STOP_SECONDS)
-                if process.is_alive():
-                    process.kill()
-                    process.join()
+    def _finish(self, engines: Engines) -> None:
+        counts = {node.host: node.engines for node in self.progress.nodes}
+        self._save(engines.close())
+        nodes = tuple(replace(node, engines=counts.get(node.host, 0)) for node in engines.nodes)
+        self.progress = replace(self.progress, nodes=nodes)
 
-    def _stop(self, pipes: list[Connection]) -> None:
-        for pipe in pipes:
-            with suppress(OSError):
-                pipe.send("stop")
-        deadline = time.monotonic() + STOP_SECONDS
-        while pipes and time.monotonic() < deadline:
-            with suppress(EngineError, KeyboardInterrupt):  # the first failure is told already; Ctrl-C a second time
-                self._receive(pipes, 1.0)
-
-    def _receive(self, pipes: list[Connection], seconds: float) -> None:
-        """Take in games that workers have sent; a worker that has ended is left out from then on."""
-        if not pipes:
-            raise EngineError("all engine processes have ended")
-        for ready in wait(pipes, seconds):
-            assert isinstance(ready, Connection)
-            try:
-                played = ready.recv()
-            except (EOFError, OSError):
-                pipes.remove(ready)
-                ready.close()
-                continue
-            if isinstance(played, str):
-                raise EngineError(played)
-            self._add(played)
-
-    def _add(self, played: TaughtGame) -> None:
-        if played.failure:
-            logger.warning("an engine was restarted: %s", played.failure)
-        if played.labels:
-            self.shards.add([played.record], SHARD_SECONDS)
-        known = self.progress
-        self.progress = replace(
-            known,
-            positions=known.positions + played.labels,
-            new=known.new + played.labels,
-            games=known.games + 1,
-            moves=known.moves + played.moves,
-            failures=known.failures + bool(played.failure),
-        )
+    def _save(self, games: Iterator[TaughtGame]) -> None:
+        for played in games:
+            if played.failure:
+                logger.warning("an engine was restarted: %s", played.failure)
+            if played.labels:
+                self.shards.add([played.record], SHARD_SECONDS)
+            known = self.progress
+            self.progress = replace(
+                known,
+                positions=known.positions + played.labels,
+                new=known.new + played.labels,
+                games=known.games + 1,
+                moves=known.moves + played.moves,
+                failures=known.failures + bool(played.failure),
+            )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from ramify.selfplay.records import CUT, DRAWS, FULL, GAME, OPENING, RECORDED, RESIGNED, STARTED
 
 VISITS = 1000  # over which a policy is spread: an action of probability 0.001 is still kept
+MOVE = struct.calcsize("<BH")  # bytes of a move without what a search found
 _PRIOR_BASE = 3 << 28
 
 
@@ -108,20 +109,41 @@ def _uniform(count: int) -> bytes:
 
 def count_recorded(record: bytes) -> int:
     """The number of recorded positions of a game played in turn, without decoding them."""
+    return sum(record[start] & RECORDED > 0 for start, _ in _moves(record))
+
+
+def without_labels(record: bytes, dropped: Collection[int]) -> bytes:
+    """The record without some of its recorded positions, given by their numbers among them; their moves stay."""
+    parts, at, label = list[bytes](), 0, -1
+    for start, end in _moves(record):
+        if not record[start] & RECORDED:
+            continue
+        label += 1
+        if label in dropped:
+            parts += [record[at:start], bytes([record[start] & ~(RECORDED | FULL)]), record[start + 1 : start + MOVE]]
+            at = end
+    return b"".join([*parts, record[at:]])
+
+
+def with_number(record: bytes, number: int) -> bytes:
+    """The record of the same game under another number."""
+    return struct.pack("<Q", number) + record[8:]
+
+
+def _moves(record: bytes) -> Iterator[tuple[int, int]]:
+    """Where each move of a game played in turn begins and ends in its record."""
     *_, flags, moves = struct.unpack_from(GAME, record)
-    at, count = struct.calcsize(GAME), 0
+    at = struct.calcsize(GAME)
     if flags & STARTED:
         at += 4 + struct.unpack_from("<I", record, at)[0]
     for _ in range(moves):
-        kind = record[at]
-        at += 3
-        if not kind & RECORDED:
-            continue
-        count += 1
-        at += 16
-        for player in (0, 1):
-            (outcomes,) = struct.unpack_from("<H", record, at)
-            at += 2 + (8 * outcomes if kind >> player & 1 else 0)
-        (visited,) = struct.unpack_from("<I", record, at)
-        at += 4 + 16 * visited + 1 + (4 if flags & DRAWS else 0)
-    return count
+        start, kind = at, record[at]
+        at += MOVE
+        if kind & RECORDED:
+            at += 16
+            for player in (0, 1):
+                (outcomes,) = struct.unpack_from("<H", record, at)
+                at += 2 + (8 * outcomes if kind >> player & 1 else 0)
+            (visited,) = struct.unpack_from("<I", record, at)
+            at += 4 + 16 * visited + 1 + (4 if flags & DRAWS else 0)
+        yield start, at

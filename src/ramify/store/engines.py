@@ -8,8 +8,9 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 
+from ramify.store.errors import explained
 from ramify.store.location import Location
 
 BUSY_SECONDS = 60.0  # how long a process waits for the others' writing
@@ -71,3 +72,24 @@ def postgres_engine(location: Location) -> Engine:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = {wait}")
 
     return engine
+
+
+def neighbour(location: Location, name: str) -> tuple[str, dict[str, Any]]:
+    """URL and engine settings of a schema for the tables of another library, in the database of a store; it is made if
+    it is missing. The URL has the password of the store: it is not to be shown."""
+    engine = postgres_engine(location)
+    try:
+        with explained(location), engine.begin() as connection:
+            schema = f"{connection.exec_driver_sql('SELECT current_schema()').scalar() or 'public'}_{name}"
+            there = "SELECT 1 FROM information_schema.schemata WHERE schema_name = %s"
+            if (
+                connection.exec_driver_sql(there, (schema,)).scalar() is None
+            ):  # without it no right to make one is needed
+                quoted = connection.dialect.identifier_preparer.quote_identifier(schema)
+                connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {quoted}")
+    finally:
+        engine.dispose()
+    given = location.url.query.get("options", "")
+    options = f"{given if isinstance(given, str) else ' '.join(given)} -csearch_path={schema}".strip()
+    url = location.url.update_query_dict({"options": options}).render_as_string(hide_password=False)
+    return url, {"poolclass": NullPool}  # nobody tells the other library when to close its connections

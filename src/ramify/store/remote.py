@@ -28,11 +28,17 @@ def play_on_node(link: Link, plan: bytes, modules: tuple[str, ...], store: str, 
 def played_on_cluster(plan: Tournament, store: str, config: ClusterConfig, concurrency: int) -> Iterator[None]:
     """Let the nodes of a cluster play games of a tournament while the context is open. The caller plays it, too, with
     the results of the same store, and ends when all games are there."""
-    if not is_url(store):
-        if config.address != "local":
-            raise ValueError(
-                "the nodes of a cluster need a store that all of them reach: --store postgresql://user@host/database"
-            )
-        store = os.fspath(Path(store).resolve())
-    with helped(config, play_on_node, pickle.dumps(plan), imported(), store, concurrency):
+    arguments = (pickle.dumps(plan), imported(), reachable(store, config), concurrency)
+    with helped(config, play_on_node, *arguments):
         yield
+
+
+def reachable(store: str | None, config: ClusterConfig) -> str | None:
+    """The place of a store as the nodes of a cluster are told it; raises a ValueError if they cannot reach it."""
+    if store is not None and is_url(store):
+        return store
+    if config.address != "local":
+        raise ValueError(
+            "the nodes of a cluster need a store that all of them reach: --store postgresql://user@host/database"
+        )
+    return None if store is None else os.fspath(Path(store).resolve())

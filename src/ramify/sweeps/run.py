@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
-from collections.abc import Callable, Sequence
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,14 +25,19 @@ from ramify.arena import (
     read_player,
     round_robin,
 )
+from ramify.base.files import is_url
 from ramify.base.settings import SettingsError
 from ramify.store import Store
+from ramify.store.engines import neighbour
+from ramify.store.errors import StoreError, sentence
+from ramify.store.location import read_location
 from ramify.sweeps.config import RUN, Range, SweepConfig, claim
 from ramify.sweeps.report import write_best
 from ramify.sweeps.trials import Confirmation, SweepResult, Trial, best_of, hopeless
 
 if TYPE_CHECKING:
     import optuna
+    from optuna import Study
 
     from ramify.games import Game
     from ramify.training import TrainConfig
@@ -38,6 +45,8 @@ if TYPE_CHECKING:
 SWEEP, STUDY, GAMES, BEST = "sweep.json", "study.sqlite", "games.sqlite", "best.yaml"
 MAY_GROW = ("trials", "confirm_games")  # settings that may change when a sweep is resumed
 SIGN_OF_LIFE = 60  # seconds between two: the trial of a process that was killed is taken over by another
+LOOK_SECONDS = 0.5  # between two looks at the last trials, which others play
+PATIENCE = 5 * SIGN_OF_LIFE  # without a trial that ends, after which one more is played
 DIGITS = 4  # significant digits of numbers that are tried
 
 
@@ -45,7 +54,7 @@ DIGITS = 4  # significant digits of numbers that are tried
 class SweepProgress:
     """Where a sweep stands."""
 
-    phase: str  # pool, trial, training or confirmation
+    phase: str  # pool, trial, training, waiting (for trials of other processes) or confirmation
     trials: int
     trial: int | None = None
     games: int = 0
@@ -56,32 +65,77 @@ class SweepProgress:
 class Sweep:
     """A sweep in a folder: its settings, Optuna's study, all games, and the best settings found.
 
-    The same call resumes it, and processes that run it at once divide the trials.
+    The same call resumes it, and processes that run it at once divide the trials. Games are in a ``store`` if one is
+    given, and with the URL of a PostgreSQL database so is the study: processes of several machines can share it.
     """
 
-    def __init__(self, config: SweepConfig, folder: str | Path, parallel: ParallelSettings | None = None) -> None:
+    def __init__(
+        self,
+        config: SweepConfig,
+        folder: str | Path,
+        parallel: ParallelSettings | None = None,
+        store: str | os.PathLike[str] | None = None,
+    ) -> None:
+        import_optuna()
         self.config, self.folder = config, Path(folder)
+        self.store = self.folder / GAMES if store is None else store
         self.parallel = parallel or ParallelSettings()
         self.game: Game = config.make_game()
         self.base, self.pool = config.base(), config.pool()
         self._check()
-        self.study = _study(config, self.folder)
+        self.study = _study(config, self.folder, self.store)
         self._watch: Callable[[SweepProgress], None] | None = None
 
     def run(self, watch: Callable[[SweepProgress], None] | None = None) -> SweepResult:
         """Play the missing trials and the confirmation. Ctrl-C keeps every finished game."""
+        result = self.take_part(watch)
+        write_best(self.folder / BEST, self.config, result)
+        return result
+
+    def take_part(self, watch: Callable[[SweepProgress], None] | None = None) -> SweepResult:
+        """As ``run``, for a process that helps another one, which writes the result."""
         self._watch = watch
-        with Store(self.folder / GAMES) as store:
+        with self._explained(), Store(self.store) as store:
             self._results = store.results()
             self._pool_games = self._play_pool()
             self._propose_first()
-            left = self.config.trials - len(self.trials())
-            if left > 0:
-                self.study.optimize(self._objective, n_trials=left, callbacks=[self._stop_when_done])
+            self._play_trials()
             result = SweepResult(tuple(self.trials()), self._confirm())
             store.finish()
-        write_best(self.folder / BEST, self.config, result)
         return result
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn errors of Optuna's database into those of a store."""
+        import optuna
+
+        try:
+            yield
+        except optuna.exceptions.StorageInternalError as error:
+            location = read_location(self.store)
+            cause = error.__cause__ or error
+            raise StoreError(sentence(location, getattr(cause, "orig", None) or cause)) from error
+
+    def _play_trials(self) -> None:
+        """Play trials until there are enough. The last ones may be those of other processes, which are waited for: as
+        long as they are not finished, no more are begun, or those that end soonest, the worst, would be counted."""
+        import optuna
+
+        from ramify.sweeps.sampler import experimental
+
+        states = optuna.trial.TrialState
+        known, since = -1, 0.0
+        while (done := len(self.trials())) < self.config.trials:
+            with experimental():
+                optuna.storages.fail_stale_trials(self.study)
+            if done != known:
+                known, since = done, time.monotonic()
+            running = len(self.study.get_trials(deepcopy=False, states=(states.RUNNING,)))
+            if done + running < self.config.trials or time.monotonic() - since > PATIENCE:
+                self.study.optimize(self._objective, n_trials=1)
+            else:
+                self._show(SweepProgress("waiting", self.config.trials, best=self._best()))
+                time.sleep(LOOK_SECONDS)
 
     def _show(self, progress: SweepProgress) -> None:
         if self._watch is not None:
@@ -114,11 +168,6 @@ class Sweep:
             return []
         wanted = fixtures(self.game, round_robin(self.pool), self.config.games, self.config.matches(self.config.seed))
         return self._play(self.pool, wanted, "pool", None)
-
-    def _stop_when_done(self, study: optuna.Study, _: optuna.trial.FrozenTrial) -> None:
-        """Other processes may have finished trials meanwhile."""
-        if len(self.trials()) >= self.config.trials:
-            study.stop()
 
     def _propose_first(self) -> None:
         """Let the player as it is, where its settings are in range, and the starts be the first trials."""
@@ -235,23 +284,39 @@ def margin(player: PlayerConfig, played: Sequence[Played]) -> float:
     return sum(differences) / len(differences) if differences else 0.0
 
 
-def _study(config: SweepConfig, folder: Path) -> optuna.Study:
+def import_optuna() -> Any:
+    """Optuna; raises an ImportError that says how to install it."""
     try:
         import optuna
     except ImportError:
         raise ImportError('sweeps need Optuna: pip install "ramify[sweep]"') from None
+    return optuna
+
+
+def _study(config: SweepConfig, folder: Path, store: str | os.PathLike[str]) -> Study:
+    from ramify.sweeps.sampler import SeededByTrial, experimental
+
+    optuna = import_optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    name, url, engine = "sweep", f"sqlite:///{folder / STUDY}", dict[str, Any]()
+    if is_url(store):  # with the sweeps of others
+        name = f"{config.game} {_digest(config.model_dump(mode='json', exclude=set(MAY_GROW)))}"
+        url, engine = neighbour(read_location(store), "sweeps")
+    with experimental():
         storage = optuna.storages.RDBStorage(
-            f"sqlite:///{folder / STUDY}",
+            url,
+            engine_kwargs=engine,
             heartbeat_interval=SIGN_OF_LIFE,
             heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=3),
         )
-    sampler = optuna.samplers.TPESampler(seed=config.seed, constant_liar=True)
-    return optuna.create_study(
-        study_name="sweep", storage=storage, sampler=sampler, direction="maximize", load_if_exists=True
+    study: Study = optuna.create_study(
+        study_name=name,
+        storage=storage,
+        sampler=SeededByTrial(config.seed),
+        direction="maximize",
+        load_if_exists=True,
     )
+    return study
 
 
 def _suggest(trial: optuna.Trial, name: str, range_: Range) -> Any:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
-import platform
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,11 +14,12 @@ from typing import Any
 
 from ramify.cluster import Ended, Failed, Node, Worker, Workers, connected
 from ramify.cluster.connection import publish
+from ramify.selfplay.handover import STOP, Kept, Ready, left_behind, scratch_folder
 from ramify.selfplay.journal import held
 from ramify.selfplay.records import next_shard, pack_shard, place_shard, read_records, record_number
 from ramify.training.checkpoints import checkpoints, network_file
 from ramify.training.leases import Leases
-from ramify.training.node_player import STOP, Kept, Pause, Ready, Report, Shard, Want, Weights, adopt, play_on_node
+from ramify.training.node_player import Pause, Report, Shard, Want, Weights, play_on_node
 from ramify.training.overlap import LOOK_SECONDS, STOP_SECONDS, games_to_resume
 from ramify.training.playing import speed
 from ramify.training.run import Training
@@ -64,7 +63,7 @@ class ClusterPlayers:
     def __init__(self, training: Training) -> None:
         self.training, self.config = training, training.config
         self.folder = training.games_folder
-        self.root = scratch_folder(training)
+        self.root = scratch_folder(self.config.cluster.scratch, training.folder)
         unfinished, first = games_to_resume(self.folder, training.consumed)
         self.leases = Leases(self.config, unfinished, first)
         self.before = first - len(unfinished)  # games of earlier sessions
@@ -171,13 +170,9 @@ class ClusterPlayers:
 
     def _adopt_rest(self) -> None:
         """Take games that workers of this machine could not hand over."""
-        if not self.root.is_dir():
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            adopt(self.root, Path(folder))
-            for path in sorted((Path(folder) / "games").glob("*.games")):
-                numbers = tuple(map(record_number, read_records(path)[1]))
-                self._keep(-1, Shard(path.name, path.read_bytes(), numbers))
+        for path in left_behind(self.root):
+            numbers = tuple(map(record_number, read_records(path)[1]))
+            self._keep(-1, Shard(path.name, path.read_bytes(), numbers))
 
     # What workers are told.
 
@@ -251,10 +246,3 @@ def only(data: bytes, numbers: set[int]) -> bytes:
         path.write_bytes(data)
         header, records = read_records(path)
     return pack_shard([record for record in records if record_number(record) in numbers], dict(header))
-
-
-def scratch_folder(training: Training) -> Path:
-    """Where the nodes keep the games of this run until they are handed over; the same when the run is resumed."""
-    base = Path(training.config.cluster.scratch or tempfile.gettempdir())
-    name = hashlib.blake2b(f"{platform.node()}:{training.folder.resolve()}".encode(), digest_size=8).hexdigest()
-    return base / f"ramify-games-{name}"

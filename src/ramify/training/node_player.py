@@ -6,33 +6,27 @@ self-play. If the process dies, the next one on a node that sees this directory 
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from ramify.base.files import InUse, locked
 from ramify.cluster import Link, Published
 from ramify.evaluators import Uniform
 from ramify.evaluators.simple import rollouts_of
 from ramify.games.failures import game_failure
-from ramify.selfplay.journal import recover
+from ramify.selfplay.handover import STOP, Kept, Ready, adopt, own_place
 from ramify.selfplay.play import SelfPlay
-from ramify.selfplay.records import DamagedShard, next_shard, place_shard, read_numbers
+from ramify.selfplay.records import DamagedShard, read_numbers
 from ramify.selfplay.run import Progress, measure
 from ramify.training.config import TrainConfig
 from ramify.training.leases import Lease
 from ramify.training.player import Player, Stop
 from ramify.training.playing import rollout_search, self_play
-from ramify.training.shards import ShardWatcher, own_shards
+from ramify.training.shards import ShardWatcher
 
 REPORT_SECONDS = 1.0  # between two reports of the speed
 WAIT_SECONDS = 0.2  # between two looks where there is nothing to do
@@ -54,18 +48,6 @@ class Pause:
     """Whether self-play has to wait for training."""
 
     on: bool
-
-
-@dataclass(frozen=True)
-class Kept:
-    """The trainer has this shard."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The worker has begun, and has found what others left behind."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +74,6 @@ class Report:
     version: int
     waiting: bool
     cpu_seconds: float
-
-
-STOP = "stop"
 
 
 def play_on_node(link: Link, config: TrainConfig, root: Path, weights: Weights, device: str) -> None:
@@ -233,51 +212,3 @@ class NodePlayer(Player):
         while self.unkept and time.monotonic() < end:
             if self.link.poll(WAIT_SECONDS):
                 self._receive(self.link.recv())
-
-
-@contextmanager
-def own_place(root: Path) -> Iterator[Path]:
-    """A directory of this process below ``root``, removed afterwards if no games are left in it."""
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if root.is_symlink() or root.stat().st_uid != os.getuid():
-        raise OSError(f"{root} belongs to somebody else: set cluster.scratch to another directory")
-    name = f"{os.getpid()}-{secrets.token_hex(4)}"
-    with locked(_lock(root / name), f"playing in {root / name}"):
-        place = root / name
-        place.mkdir()
-        try:
-            yield place
-        finally:
-            if not own_shards(place / "games"):
-                shutil.rmtree(place, ignore_errors=True)
-    _remove_empty(root)
-
-
-def adopt(root: Path, place: Path) -> int:
-    """Move the games of processes that have died to the directory ``place``; returns the number of shards."""
-    found = 0
-    for other in sorted(root.glob("*-*")):
-        if other == place or not other.is_dir():
-            continue
-        try:
-            with locked(_lock(other), f"playing in {other}"):
-                recover(other / "games")
-                for path in own_shards(other / "games"):
-                    place_shard(next_shard(place / "games"), path.read_bytes())
-                    path.unlink()
-                    found += 1
-                shutil.rmtree(other, ignore_errors=True)
-        except InUse:
-            continue
-    return found
-
-
-def _lock(place: Path) -> Path:
-    return place.with_name(f".{place.name}.lock")
-
-
-def _remove_empty(root: Path) -> None:
-    try:
-        root.rmdir()
-    except OSError:  # others play there
-        return

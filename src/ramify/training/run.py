@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from ramify._core import EvaluatorError
+from ramify.cluster.connection import import_ray
 from ramify.games import Game
 from ramify.games.ending import CUT_GAMES, refuse_endless
 from ramify.networks import GameNetwork, LearnedModel, load, make, network_id
@@ -453,6 +454,8 @@ def prepare(config: TrainConfig | str | os.PathLike[str], folder: str | os.PathL
             f"not {type(config).__name__}; TrainConfig(**settings) makes one of a dict"
         )
     chosen = config if isinstance(config, TrainConfig) else load_config(Path(config))
+    if chosen.cluster.address is not None:
+        import_ray()
     place = Path(folder)
     check_folder(place)
     refuse_foreign(place)
