@@ -36,6 +36,10 @@ def test_names():
     assert for_game(rf.make("hex", size=7, swap=True)) is None
     assert for_game(rf.make("chess")) is None
     assert for_game(rf.make("connect_four")) == find("muzero-connect-four")
+    board = rf.make("pyrat", reward="difference")
+    assert for_game(board) is None  # greedy rollouts are as good on large boards, and need no network
+    assert find("pyrat").fits(board)
+    assert not find("pyrat").fits(rf.make("pyrat", reward="cheese"))
 
 
 def test_the_learned_model_of_connect_four_finds_the_best_moves_without_the_rules():

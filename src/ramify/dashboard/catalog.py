@@ -100,10 +100,7 @@ class Catalog:
         """Networks that fit a game, the default first, then evaluators without a network."""
         from ramify.networks.pretrained import for_game, shipped
 
-        best = for_game(game)
-        fitting = [entry for entry in shipped() if entry.game == game.name and _fits(entry.sizes, game)]
-        fitting.sort(key=lambda entry: entry.name != (best.name if best else ""))
-        found = [Choice(f"shipped:{entry.name}", f"{entry.name} (shipped)") for entry in fitting]
+        found = [Choice(f"shipped:{entry.name}", f"{entry.name} (shipped)") for entry in shipped() if entry.fits(game)]
         for run in self.runs.of_game(game.name):
             found.append(Choice(f"run:{run.name}", f"{run.name} (your run)"))
         found += [Choice(f"file:{i}", Path(file).stem) for i, file in enumerate(self.config.networks)]
@@ -111,12 +108,14 @@ class Catalog:
             found.append(Choice(MATERIAL, "material count"))
         if isinstance(rollouts_of(game), GreedyRollout):
             found.append(Choice(GREEDY, GreedyRollout.knowledge))
-        return [*found, Choice(ROLLOUT, Rollout.knowledge)]
+        found.append(Choice(ROLLOUT, Rollout.knowledge))
+        best = for_game(game)
+        first = f"shipped:{best.name}" if best else next(choice.key for choice in found if choice.key in PLAIN)
+        return sorted(found, key=lambda choice: choice.key != first)
 
     def default(self, game: Game) -> str:
         """The network to begin with: a shipped one, else none; those of runs are for those who choose them."""
-        keys = [choice.key for choice in self.networks(game)]
-        return next((key for key in keys if key.startswith("shipped:") or key in PLAIN), ROLLOUT)
+        return self.networks(game)[0].key
 
     def network(self, key: str) -> str:
         """What the library takes for a network; a ValueError if there is no such network."""
@@ -251,7 +250,3 @@ def read_params(text: str) -> dict[str, Any]:
             raise ValueError(f"parameters are written name=value, not {word[:40]!r}")
         found[key] = read_value(value)
     return found
-
-
-def _fits(sizes: tuple[int, ...], game: Game) -> bool:
-    return not sizes or (game.params.get("size") in sizes and not game.params.get("swap"))

@@ -27,11 +27,21 @@ class Pretrained:
     rating: str
     params: dict[str, Any] = field(default_factory=dict)  # of the game, which it needs; the others are free
     learned: bool = False  # a model of the game, searched in place of its rules (MuZero)
+    default: bool = True  # whether it plays where no network is named: not if games without one are as good
 
     @property
     def file(self) -> Path:
         """The path of its weights."""
         return _folder() / f"{self.name}.safetensors"
+
+    def fits(self, game: Game) -> bool:
+        """Whether it was made for this game, with these parameters."""
+        return (
+            self.game == game.name
+            and (not self.sizes or game.params.get("size") in self.sizes)
+            and not game.params.get("swap")  # no network here has seen the swap action
+            and all(game.params.get(name) == value for name, value in self.params.items())
+        )
 
     def module(self, game: Game | None = None) -> GameNetwork:
         """The torch network, for its own board size or that of the given game."""
@@ -61,14 +71,7 @@ def find(name: str) -> Pretrained:
 def for_game(game: Game) -> Pretrained | None:
     """The best shipped network for this game, or None. A learned model evaluates positions as well, if nothing else
     does."""
-    plain = game.params.get("swap") in (None, False)  # no network here has seen the swap action
     size = game.params.get("size")
-    fitting = [
-        entry
-        for entry in shipped()
-        if entry.game == game.name
-        and (not entry.sizes or size in entry.sizes)
-        and all(game.params.get(name) == value for name, value in entry.params.items())
-    ]
+    fitting = [entry for entry in shipped() if entry.default and entry.fits(game)]
     fitting.sort(key=lambda entry: (entry.learned, entry.sizes.index(size) if size is not None and entry.sizes else 0))
-    return fitting[0] if fitting and plain else None
+    return fitting[0] if fitting else None
