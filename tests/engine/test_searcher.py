@@ -371,7 +371,7 @@ def test_html(name: str) -> None:
     for player in state.acting:
         best = int(result.outcomes[player][result.visits.sum(axis=1 - player).argmax()])
         assert f'<td style="text-align: left">{state.action_name(best, player)}</td>' in html
-    assert "simulations 50" in html
+    assert "after 50 simulations" in html
 
 
 # ---------- one searcher, many runs ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from ramify._core import IllegalAction
 from ramify.base.deprecation import warn_renamed
 from ramify.base.seeds import checked_seed
-from ramify.engine import equilibria, policies, result_html, result_text
+from ramify.engine import equilibria, policies, result_text
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import DEFAULT_NASH, Method, NashConfig
 from ramify.games import State
 from ramify.games.protocol import ActionLike
+
+if TYPE_CHECKING:
+    from ramify.engine import result_html
 
 Report = Mapping[str, Any]
 Path = list[tuple[int, int]]
@@ -312,6 +315,8 @@ class SearchResult:
         """The most visited part of the graph, for a notebook, which shows it as a tree to click through."""
         if self._look is None or self._state is None:
             raise ValueError(NO_GRAPH)
+        from ramify.engine import result_html  # for notebooks: not at import
+
         return result_html.explore(self, self._state.copy(), depth, width)
 
     def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
@@ -451,6 +456,8 @@ class SearchResult:
         return result_text.short(self)
 
     def _repr_html_(self) -> str:
+        from ramify.engine import result_html
+
         return result_html.summary(self)
 
 

@@ -73,7 +73,7 @@ def explore(result: SearchResult, state: State, depth: int, width: int) -> Explo
         number, path, report, position = waiting.pop(0)
         if len(path) == depth or not report["ready"]:
             continue
-        nodes[number]["more"] = max(0, np.count_nonzero(report["edge_visits"]) - width)
+        nodes[number]["more"] = max(0, int(np.count_nonzero(report["edge_visits"])) - width)
         for edge, joint, after in _edges(report, position, width):
             if len(nodes) < MOST_NODES:
                 edge["to"] = len(nodes)
