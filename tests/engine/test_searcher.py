@@ -475,7 +475,7 @@ def test_a_game_is_no_state() -> None:
 @pytest.mark.parametrize(
     ("wrong", "instead"),
     [
-        ("net", r"'net' is a text: ramify.pretrained\(name\) and"),
+        ("net", r"'net' is a text: ramify.evaluators.Rollout\(\) is one"),
         (3, "int has none"),
         (lambda batch: batch, r"ramify.evaluators.Function\(function\) is one"),
         (rf.evaluators.Rollout, r"give an object of it: Rollout\(\)"),

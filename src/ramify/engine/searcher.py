@@ -99,7 +99,7 @@ def _instead_of(given: Any) -> str:
     if isinstance(given, type):
         return f"this is the class {given.__name__}, give an object of it: {given.__name__}()"
     if isinstance(given, str):
-        return f"{given!r} is a text: ramify.pretrained(name) and ramify.networks.load(file) give networks"
+        return f"{given!r} is a text: ramify.evaluators.Rollout() is one, and so is ramify.pretrained(name)"
     if hasattr(given, "forward"):
         return f"for a torch module such as {type(given).__name__}, ramify.evaluators.Network(module) is one"
     if callable(given):
