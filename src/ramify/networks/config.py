@@ -375,7 +375,7 @@ def config_of(given: str | Mapping[str, Any] | NetworkConfig) -> NetworkConfig:
     if isinstance(given, str):
         match = SIZE.fullmatch(given)
         if match is None and given in Registry.kinds():
-            return Registry.get(given)[0]()
+            return Registry.get(given)[0](kind=given)
         if match is None:
             raise ValueError(
                 f"a network must be BLOCKSxCHANNELS or KIND:DEPTHxWIDTH, such as 6x64 or mlp:2x256, or a kind with its "
