@@ -11,8 +11,8 @@ from tests.children import run_program
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs/adapters.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
-LAST = ["True", "True", "True", "2"]
-NEEDS = ["pettingzoo", "gymnasium", "pyspiel", "pettingzoo"]
+LAST = ["True", "True", "True", "2", "True"]
+NEEDS = ["pettingzoo", "gymnasium", "pyspiel", "pettingzoo", "gymnasium"]
 
 
 @pytest.mark.parametrize(("number", "last"), list(enumerate(LAST)))

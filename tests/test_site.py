@@ -137,10 +137,16 @@ def test_a_row_tells_default_range_and_choices() -> None:
 
         size: int = pydantic.Field(3, ge=1, lt=10, description="How large | it is.")
         kind: Literal["a", "b"] | None = pydantic.Field(None, description="Which one.")
+        most: int = pydantic.Field(7, ge=1, le=2**62, description="How many.")
+        least: float = pydantic.Field(0.5, ge=1e-6, le=1e9, description="How little.")
+        seed: int = pydantic.Field(0, ge=-1, le=2**31 - 1, description="Which.")
 
     assert settings.settings_table(Example).splitlines()[2:] == [
         "| `size` | `3` | whole number, ≥ 1 and < 10 | How large \\| it is. |",
         "| `kind` | `None` | `'a'`, `'b'`, `None` | Which one. |",
+        "| `most` | `7` | whole number, ≥ 1 and ≤ 2⁶² | How many. |",
+        "| `least` | `0.5` | number, ≥ 10⁻⁶ and ≤ 10⁹ | How little. |",
+        "| `seed` | `0` | whole number, ≥ -1 and ≤ 2³¹ - 1 | Which. |",
     ]
 
 

@@ -50,7 +50,7 @@ def functions(package: str, module: Any) -> Iterator[tuple[str, Any]]:
         if inspect.isfunction(public):
             yield f"{package}.{name}", public
         elif inspect.isclass(public) and public.__module__.startswith("ramify"):
-            for member, value in vars(public).items():
+            for member, value in list(vars(public).items()):  # a look at a class of settings builds its validator
                 function = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
                 if not member.startswith("_") and inspect.isfunction(function):
                     yield f"{public.__module__}.{public.__qualname__}.{member}", function

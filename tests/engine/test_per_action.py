@@ -100,3 +100,25 @@ def test_a_searcher_advances_by_what_a_search_gives() -> None:
         assert kept[0] > 200
         with pytest.raises(rf.IllegalAction, match="names no legal action"):
             searcher.advance(*["nowhere"] * len(names))
+
+
+def test_a_node_is_found_by_names_numbers_and_edges() -> None:
+    state = rf.make("tictactoe").state("b2")
+    result = rf.search(state, rf.evaluators.Rollout(), simulations=300)
+    visits = result.node([(0, -1)] if state.acting == (0,) else [(-1, 0)])["visits"]
+    assert visits == result.visit_counts[0] > 0
+    assert result.node([0])["visits"] == result.node([state.action_name(0)])["visits"] == visits
+    with pytest.raises(rf.IllegalAction, match="'b2' names no legal action of player 1"):
+        result.node(["b2"])
+    with pytest.raises(rf.IllegalAction, match="one action per acting player, 1 here"):
+        result.node([("a1", "b1")])
+    with pytest.raises(TypeError, match=r"must be a list of actions, such as \['a1', 'b1'\], not the text 'a1 b1'"):
+        result.node("a1 b1")
+
+
+def test_a_node_where_both_act() -> None:
+    state = rf.make("pyrat", preset="tiny").initial_state(seed=0)
+    result = rf.search(state, simulations=300)
+    first, second = result.best_action  # type: ignore[misc]
+    pair = state.action_name(first, 0), state.action_name(second, 1)
+    assert result.node([pair])["visits"] == result.node([(first, second)])["visits"] > 0

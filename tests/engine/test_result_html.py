@@ -47,6 +47,27 @@ def test_the_script_survives_names_that_look_like_its_end() -> None:
     assert explorer._repr_html_().count("</script>") == 1
 
 
+def test_a_result_shows_what_it_prints() -> None:
+    result = rf.search(rf.make("hex", size=5).initial_state(), simulations=200)
+    shown = result._repr_html_()
+    assert "<svg" in shown
+    printed = str(result).splitlines()
+    assert f"{printed[0]}<br>{printed[1]}" in shown
+    best = printed[3].split()
+    assert f'<td style="text-align: left">{best[0]}</td><td style="text-align: right">{best[1]}</td>' in shown
+    assert shown.count("<tr>") == 1 + 15
+    assert "<p>and 10 more</p>" in shown
+
+
+def test_a_tree_says_what_it_leaves_out() -> None:
+    root = searched().explore(depth=1, width=3).nodes[0]
+    assert root["more"] == 9 - 3
+    assert root["edges"][0]["prior"] == "0.111"
+    assert all(re.fullmatch(r"[+-]\d\.\d{3}", value) for value in root["edges"][0]["value"])
+    both = searched("goofspiel").explore(depth=1, width=1).nodes[0]
+    assert re.fullmatch(r"\d\.\d{3} \d\.\d{3}", both["edges"][0]["prior"])
+
+
 def test_a_copied_result_has_no_tree_to_show() -> None:
     import pickle
 

@@ -367,12 +367,11 @@ def test_html(name: str) -> None:
     state, _, result = run(name, simulations=50)
     html = result._repr_html_()
     assert "<svg" in html
-    assert html.count("<table>") == html.count("</table>") == 1
+    assert html.count("<table>") == html.count("</table>") == len(state.acting)
     for player in state.acting:
         best = int(result.outcomes[player][result.visits.sum(axis=1 - player).argmax()])
-        row = f"<td>{player}</td><td>{state.action_name(best, player)}</td>"
-        assert row in html
-    assert "simulations 50" in html
+        assert f'<td style="text-align: left">{state.action_name(best, player)}</td>' in html
+    assert "after 50 simulations" in html
 
 
 # ---------- one searcher, many runs ----------
@@ -468,10 +467,33 @@ def test_not_a_game(wrong: Any) -> None:
         rf.Searcher(wrong)
 
 
-@pytest.mark.parametrize("wrong", ["net", 3, lambda batch: batch])
-def test_not_an_evaluator(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="evaluator must have a method"):
+def test_a_game_is_no_state() -> None:
+    with pytest.raises(TypeError, match=r"must be a state of a game, such as game.initial_state\(\), not the game hex"):
+        rf.search(rf.make("hex"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "instead"),
+    [
+        ("net", r"'net' is a text: ramify.evaluators.Rollout\(\) is one"),
+        (3, "int has none"),
+        (lambda batch: batch, r"ramify.evaluators.Function\(function\) is one"),
+        (rf.evaluators.Rollout, r"give an object of it: Rollout\(\)"),
+    ],
+    ids=["name", "number", "function", "class"],
+)
+def test_not_an_evaluator(wrong: Any, instead: str) -> None:
+    with pytest.raises(TypeError, match=rf"evaluator must have a method evaluate\(batch\); .*{instead}"):
         rf.Searcher(rf.make("tictactoe"), wrong)
+
+
+def test_a_function_that_gives_no_pair() -> None:
+    with pytest.raises(rf.EvaluatorError, match=r"valueless has to return \(logits, values\), not 3"):
+        rf.search(tictactoe(), rf.evaluators.Function(valueless), simulations=5)
+
+
+def valueless(batch: Any) -> int:
+    return 3
 
 
 @pytest.mark.parametrize(

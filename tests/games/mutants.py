@@ -56,6 +56,39 @@ class NumberForBool(Mutant):
 
 
 @breaks("declaration")
+class WordForBool(Mutant):
+    zero_sum = "yes"
+
+
+@breaks("declaration")
+class RangeUpsideDown(Mutant):
+    returns_range = (1, -1)
+
+
+@breaks("rewards")
+class WinsThatNobodyLoses(Mutant):
+    zero_sum = True
+
+    def apply(self, cells, cell):
+        return super().apply(cells, cell)[0], (1, 1)
+
+
+@breaks("rewards")
+class MoreThanTheRange(Mutant):
+    zero_sum, returns_range = True, (-1, 1)
+
+    def apply(self, cells, cell):
+        after, (first, second) = super().apply(cells, cell)
+        return after, (2 * first, 2 * second)
+
+
+@breaks("text")
+class NumberForText(Mutant):
+    def text(self, cells):
+        return 3
+
+
+@breaks("declaration")
 class StateOfAnotherGame(PythonState):
     game = property(lambda self: TicTacToe())
 

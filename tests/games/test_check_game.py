@@ -79,6 +79,16 @@ def test_check_game_raises_what_it_found():
     assert "mutants.py:" in str(caught.value)
 
 
+def test_the_same_problem_is_told_once():
+    report, _ = found(LegalOutOfRange())
+    assert len({problem.seen for problem in report.problems}) == len(report.problems) == 1
+
+
+def test_a_name_is_no_game():
+    with pytest.raises(TypeError, match=r"game must be a game \(see ramify.make\), not 'hex'"):
+        rf.check_game("hex")
+
+
 def test_a_report_can_be_pickled():
     report, _ = found(OneKeyForAll())
     assert str(pickle.loads(pickle.dumps(report))) == str(report)

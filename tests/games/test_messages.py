@@ -96,3 +96,40 @@ def test_the_sides_of_a_maze_are_those_of_the_game(side):
     with pytest.raises(rf.InvalidInput, match="width must be 5 as in the game, not "):
         game.state(cheese=[], width=side)
     assert game.state(cheese=[], width=5, height=7).width == 5
+
+
+def broken(**methods):
+    """Tic-tac-toe with other methods."""
+    return type("Broken", (load_example().TicTacToe,), methods)()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (None, "must return the numbers of the legal actions, not None"),
+        (["a1"], "must return whole numbers, not ['a1']"),
+        (np.ones(9, bool), "of a mask, np.flatnonzero(mask) are the numbers"),
+    ],
+    ids=["None", "names", "mask"],
+)
+def test_what_are_no_legal_actions(given, told):
+    with pytest.raises(rf.BrokenGame) as caught:
+        broken(legal_actions=lambda game, cells, player: given).initial_state().legal_actions()
+    assert told in str(caught.value).splitlines()[0]
+
+
+def test_a_position_without_rewards():
+    game = broken(apply=lambda game, cells, cell: (cells, 1))
+    with pytest.raises(rf.BrokenGame, match=r"must return \(position, rewards\), with a finite reward for each player"):
+        game.initial_state().apply(0)
+
+
+def test_a_text_that_is_none():
+    with pytest.raises(rf.BrokenGame, match=r"Broken.text must return a string, not 3"):
+        str(broken(text=lambda game, cells: 3).initial_state())
+
+
+def test_moves_are_no_position_of_a_game_in_python():
+    game = broken(acting=lambda game, cells: (int(cells[9]),))
+    with pytest.raises(rf.InvalidInput, match=r"for moves, state = game.initial_state\(\) and then state.apply"):
+        game.state("b2 a1")

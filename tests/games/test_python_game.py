@@ -464,10 +464,10 @@ BROKEN = {
     ],
     "apply": [
         (lambda self, cells, cell: cells, r"must return \(position, rewards\)"),
-        (lambda self, cells, cell: (cells, 0), "must return finite rewards for the two players, not 0"),
-        (lambda self, cells, cell: (cells, (0, 0, 0)), "must return finite rewards"),
-        (lambda self, cells, cell: (cells, (float("nan"), 0)), "must return finite rewards"),
-        (lambda self, cells, cell: (cells, "win"), "must return finite rewards"),
+        (lambda self, cells, cell: (cells, 0), "a finite reward for each player; its rewards are 0"),
+        (lambda self, cells, cell: (cells, (0, 0, 0)), "with a finite reward for each player"),
+        (lambda self, cells, cell: (cells, (float("nan"), 0)), "with a finite reward for each player"),
+        (lambda self, cells, cell: (cells, "win"), "with a finite reward for each player"),
     ],
     "observation": [
         (lambda self, cells, player: np.zeros((3, 3)), r"must have shape \(2, 3, 3\), not \(3, 3\)"),

@@ -172,6 +172,7 @@ def test_description_counts_every_parameter() -> None:
         ("10x128", ResNetConfig(blocks=10, channels=128)),
         ("resnet:2x8", ResNetConfig(blocks=2, channels=8)),
         ("mlp:3x50", MLPConfig(layers=3, width=50)),
+        ("mlp", MLPConfig()),
         ({"kind": "mlp", "heads": ["wdl"]}, MLPConfig(heads=("wdl",))),
         ({"blocks": 3}, ResNetConfig(blocks=3)),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -11,6 +12,7 @@ from ramify.base.settings import Settings
 from tools.site.markdown import cell, code, table
 
 BOUNDS = {"ge": "≥ {}", "gt": "> {}", "le": "≤ {}", "lt": "< {}"}
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAMES = {int: "whole number", float: "number", bool: "true or false", str: "text"}
 
 
@@ -135,12 +137,22 @@ def allowed(field: FieldInfo) -> str:
     """The type and range of a setting, from its annotation and its constraints."""
     text = type_text(field.annotation)
     bounds = [
-        form.format(f"{value:g}" if isinstance(value, float) else value)
+        form.format(bound_text(value))
         for constraint in field.metadata
         for key, form in BOUNDS.items()
         if (value := getattr(constraint, key, None)) is not None
     ]
     return f"{text}, {' and '.join(bounds)}" if bounds else text
+
+
+def bound_text(value: float) -> str:
+    """A limit as people write it: 2⁶² and 10⁹ in place of all their digits."""
+    for off in (0, 1):  # 2³¹ - 1 is the largest of the whole numbers with 32 bits
+        for base in (2, 10):
+            power = round(math.log(value + off, base)) if value > 0 else 0
+            if value + off == float(base) ** power and abs(power) * math.log10(base) > 5:
+                return f"{base}{str(power).translate(RAISED)}{' - 1' * off}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def type_text(annotation: Any) -> str:

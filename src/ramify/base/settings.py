@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
@@ -35,7 +36,7 @@ class SettingsError(ValueError):
 class Settings(BaseModel):
     """Base of every group of settings. ``what`` is the name of the group in error messages."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     what: ClassVar[str] = ""
     renamed: ClassVar[Mapping[str, str]] = {}  # old names that still work: {old: new}
 
@@ -54,6 +55,8 @@ class Settings(BaseModel):
         return changed
 
     def __init__(self, **settings: Any) -> None:
+        if not type(self).__pydantic_complete__:
+            _build(type(self))
         try:
             super().__init__(**settings)
         except ValidationError as error:
@@ -62,6 +65,16 @@ class Settings(BaseModel):
     def replace(self, **changes: Any) -> Self:
         """A copy with some settings changed."""
         return type(self)(**{**self.model_dump(), **changes})
+
+
+_BUILDING = threading.RLock()  # pydantic's own first use builds a class without one
+
+
+def _build(cls: type[Settings]) -> None:
+    """Build the validator of a class when it is first used: at import it would take longer than all of our own code."""
+    with _BUILDING:
+        if not cls.__pydantic_complete__:
+            cls.model_rebuild()
 
 
 def read_value(text: str) -> Any:

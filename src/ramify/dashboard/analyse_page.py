@@ -340,7 +340,7 @@ class AnalysePage:
             self.status.content = f"chosen: {escape(' '.join(names))}"
         self.moves.content = (
             moves_html(self.game.name, self.labels, self.now)
-            or '<span class="dim">Click on the board to play moves.</span>'
+            or '<span class="dim">Click on the board, or on a move under it, to play moves.</span>'
         )
         if self.analyser is None:
             self.table.content = '<p class="dim">Press Start: the best moves appear here while the search goes on.</p>'

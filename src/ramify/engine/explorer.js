@@ -21,20 +21,29 @@ function (id, nodes) {
     });
     const picture = make("div", "", place);
     picture.innerHTML = node.picture;
-    make("p", `visits ${node.visits}, value ${node.value.join(" ")}`, place);
+    make("p", `${node.visits} visits, value ${node.value.join(" ")}`, place);
     if (node.edges.length === 0) return;
     const table = make("table", "", place);
     const head = make("tr", "", table);
-    ["action", "visits", "share", "value 0", "value 1"].forEach((title) => make("th", title, head));
+    const titles = ["action", "visits", "share", "value of player 0", "value of player 1", "prior"];
+    titles.forEach((title, i) => { make("th", title, head).style.textAlign = i === 0 ? "left" : "right"; });
     node.edges.forEach((edge) => {
       const row = make("tr", "", table);
-      const cells = [edge.name, edge.visits, `${(100 * edge.share).toFixed(1)} %`, ...edge.value];
-      cells.forEach((text) => make("td", text, row));
-      if (edge.to === undefined) return;
+      const first = make("td", "", row);
+      first.style.textAlign = "left";
+      const cells = [edge.visits, `${(100 * edge.share).toFixed(1)} %`, ...edge.value, edge.prior];
+      cells.forEach((text) => { make("td", text, row).style.textAlign = "right"; });
+      if (edge.to === undefined) {
+        first.textContent = edge.name;
+        return;
+      }
+      const name = make("a", edge.name, first);  // for the keyboard; a click anywhere on the row will do
+      name.href = "#";
       row.style.cursor = "pointer";
       row.title = "show this position";
-      row.onclick = () => show([...path, edge]);
+      row.onclick = (event) => { event.preventDefault(); show([...path, edge]); };
     });
+    if (node.more > 0) make("p", `and ${node.more} more`, place);
   };
   show([{name: "root", to: 0}]);
 }

@@ -48,7 +48,7 @@ class NashConfig(Settings):
     )
 
 
-DEFAULT_NASH = NashConfig()
+DEFAULT_NASH = NashConfig.model_construct()  # NashConfig(), but its validator is not built at import
 
 
 @dataclass(frozen=True)

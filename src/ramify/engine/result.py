@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ramify._core import IllegalAction
 from ramify.base.deprecation import warn_renamed
 from ramify.base.seeds import checked_seed
-from ramify.engine import equilibria, policies, result_html, result_text
+from ramify.engine import equilibria, policies, result_text
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import DEFAULT_NASH, Method, NashConfig
 from ramify.games import State
+from ramify.games.protocol import ActionLike
+
+if TYPE_CHECKING:
+    from ramify.engine import result_html
 
 Report = Mapping[str, Any]
 Path = list[tuple[int, int]]
 ActionOrPair = int | tuple[int, int]  # a pair where both players act
+Step = ActionLike | tuple[ActionLike, ...]  # of a path: an action by number or name, or a pair of them
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
@@ -262,15 +268,35 @@ class SearchResult:
         bound = mean - z * np.sqrt(spread / counts)
         return np.where((visits > 0) & (visits >= share * visits.max()), bound, np.nan)
 
-    def node(self, path: Path) -> Report:
-        """The engine's statistics of the node at the end of ``path``: per edge an action of each player, -1 if passive.
+    def node(self, path: Sequence[Step]) -> Report:
+        """The engine's statistics of the node at the end of ``path``, the actions from the root on.
 
-        An edge of a chance event is (outcome, -1); its node has outcomes for actions, and probabilities for priors.
+        An action is a number or a name, and a pair where both act: ``result.node(["d4", "c5"])``. The engine's own
+        form of an edge will do too: an action of each player, -1 if passive; of a chance event (outcome, -1).
+        The node of a chance event has outcomes for actions, and probabilities for priors.
         ``ready`` is True if the node is expanded; only then does it have outcomes, priors, visits and payoffs.
         """
         if self._look is None:
             raise ValueError(NO_GRAPH)
-        return self._look(path)
+        return self._look(self._edges(path))
+
+    def _edges(self, path: Sequence[Step]) -> Path:
+        """A path as the engine has it."""
+        if isinstance(path, str):
+            raise TypeError(f"path must be a list of actions, such as {path.split()}, not the text {path!r}")
+        if all(isinstance(step, tuple) and _is_edge(step) for step in path):
+            return cast(Path, list(path))
+        if self._state is None:
+            raise TypeError(f"without a state, the steps of a path are pairs of numbers, not {list(path)!r}")
+        edges: Path = []
+        state = self._state.copy()
+        for step in path:
+            given = step if isinstance(step, tuple) else (step,)
+            if not _is_edge(given):
+                given = _edge(state, given)
+            edges.append((int(given[0]), int(given[1])))
+            follow(state, edges[-1])
+        return edges
 
     def look(self, path: Path) -> Report:
         """Deprecated name of ``node``."""
@@ -289,6 +315,8 @@ class SearchResult:
         """The most visited part of the graph, for a notebook, which shows it as a tree to click through."""
         if self._look is None or self._state is None:
             raise ValueError(NO_GRAPH)
+        from ramify.engine import result_html  # for notebooks: not at import
+
         return result_html.explore(self, self._state.copy(), depth, width)
 
     def variation(self, *actions: int, length: int = 8) -> list[ActionOrPair]:
@@ -428,6 +456,8 @@ class SearchResult:
         return result_text.short(self)
 
     def _repr_html_(self) -> str:
+        from ramify.engine import result_html
+
         return result_html.summary(self)
 
 
@@ -482,6 +512,24 @@ def name_of(state: State, joint: tuple[int, int]) -> str:
     if getattr(state, "is_chance", False):
         return f"chance {joint[0]}"
     return " / ".join(state.action_name(action, player) for player, action in enumerate(joint) if action >= 0)
+
+
+def _is_edge(step: tuple[Any, ...]) -> bool:
+    return len(step) == 2 and all(isinstance(action, int | np.integer) for action in step)
+
+
+def _edge(state: State, given: tuple[ActionLike, ...]) -> tuple[int, int]:
+    """The edge of a state that actions by number or name, one per acting player, stand for."""
+    if getattr(state, "is_chance", False):
+        return int(given[0]), -1
+    if len(given) != len(state.acting):
+        raise IllegalAction(
+            f"a step of a path has one action per acting player, {len(state.acting)} here, not {given!r}"
+        )
+    edge = [-1, -1]
+    for player, action in zip(state.acting, given, strict=True):
+        edge[player] = state.action(action, player) if isinstance(action, str) else int(action)
+    return edge[0], edge[1]
 
 
 def follow(state: State, joint: tuple[int, int]) -> None:

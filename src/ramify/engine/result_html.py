@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ramify.engine import result_text
+
 if TYPE_CHECKING:
     from ramify.engine.result import Path, Report, SearchResult
     from ramify.games import State
@@ -19,28 +21,34 @@ MOST_NODES = 400  # of a tree to click through; each has a picture
 
 
 def summary(result: SearchResult) -> str:
-    """The position, the most visited actions of each acting player, and the statistics of the search."""
-    rows = []
-    for player in result.acting:
-        marginal = result.visits.sum(axis=1 - player)
-        for i in np.argsort(-marginal, kind="stable")[:12]:
-            action = int(result.outcomes[player][i])
-            name = result._state.action_name(action, player) if result._state is not None else str(action)
-            rows.append(
-                f"<tr><td>{player}</td><td>{escape(name)}</td><td>{marginal[i]}</td>"
-                f"<td>{result.q[player][i]:+.3f}</td><td>{result.priors[player][i]:.3f}</td></tr>"
-            )
-    head = "<tr><th>player</th><th>action</th><th>visits</th><th>value</th><th>prior</th></tr>"
-    facts = ", ".join(f"{name} {value}" for name, value in result.stats.items())
+    """The position, what to play, and a table of each acting player's best actions, as ``print(result)`` has it."""
     picture = result._state.svg() if result._state is not None else ""
-    return f"<div>{picture}<table>{head}{''.join(rows)}</table><small>{escape(facts)}</small></div>"
+    head = "<br>".join(map(escape, result_text.headline(result)))
+    return f"<div>{picture}<p>{head}</p>{''.join(_table(result, player) for player in result.acting)}</div>"
+
+
+def _table(result: SearchResult, player: int) -> str:
+    found, hidden = result_text.rows(result, player)
+    names = (result_text.title(result, player), "visits", "share", "value", "prior", "continuation")
+    head = "".join(f"<th{_side(place)}>{name}</th>" for place, name in enumerate(names))
+    lines = [(row.name, row.visits, row.share, row.value, row.prior, " ".join(row.line)) for row in found]
+    body = "".join(
+        f"<tr>{''.join(f'<td{_side(place)}>{escape(text)}</td>' for place, text in enumerate(line))}</tr>"
+        for line in lines
+    )
+    return f"<table><tr>{head}</tr>{body}</table>{f'<p>and {hidden} more</p>' if hidden else ''}"
+
+
+def _side(place: int) -> str:
+    """Texts begin at the left, numbers end at the right."""
+    return f' style="text-align: {"left" if place in (0, 5) else "right"}"'
 
 
 @dataclass(frozen=True)
 class Explorer:
     """The most visited part of a search graph. A notebook shows it as a tree to click through."""
 
-    nodes: list[dict[str, Any]]  # the root first: picture, value, visits, and the edges to other nodes
+    nodes: list[dict[str, Any]]  # the root first: picture, value, visits, edges to other nodes, how many more there are
 
     def __repr__(self) -> str:
         return f"<Explorer of {len(self.nodes)} positions; a notebook shows it>"
@@ -65,6 +73,7 @@ def explore(result: SearchResult, state: State, depth: int, width: int) -> Explo
         number, path, report, position = waiting.pop(0)
         if len(path) == depth or not report["ready"]:
             continue
+        nodes[number]["more"] = max(0, int(np.count_nonzero(report["edge_visits"])) - width)
         for edge, joint, after in _edges(report, position, width):
             if len(nodes) < MOST_NODES:
                 edge["to"] = len(nodes)
@@ -76,8 +85,8 @@ def explore(result: SearchResult, state: State, depth: int, width: int) -> Explo
 
 
 def _node(report: Report, state: State) -> dict[str, Any]:
-    value = [round(float(one), 3) for one in report["value"]]
-    return {"picture": state.svg(), "value": value, "visits": int(report["visits"]), "edges": []}
+    value = [f"{one:+.3f}" for one in report["value"]]
+    return {"picture": state.svg(), "value": value, "visits": int(report["visits"]), "edges": [], "more": 0}
 
 
 def _edges(report: Report, state: State, width: int) -> list[tuple[dict[str, Any], tuple[int, int], State]]:
@@ -97,7 +106,8 @@ def _edges(report: Report, state: State, width: int) -> list[tuple[dict[str, Any
             "name": name_of(state, joint),
             "visits": int(visits[i, j]),
             "share": round(float(visits[i, j]) / total, 3),
-            "value": [round(float(one), 3) for one in report["payoffs"][:, i, j]],
+            "value": [f"{one:+.3f}" for one in report["payoffs"][:, i, j]],
+            "prior": " ".join(f"{report['priors'][p][k]:.3f}" for p, k in ((0, i), (1, j)) if joint[p] >= 0),
         }
         found.append((edge, joint, after))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,16 +29,20 @@ def short(result: SearchResult) -> str:
 
 def screen(result: SearchResult) -> str:
     """Who acts, what to play, and a table of each acting player's best actions: at most 80 columns and 24 lines."""
+    lines = headline(result)
+    for player in result.acting:
+        lines += _table(result, player)
+    return "\n".join(line[:WIDTH].rstrip() for line in lines)
+
+
+def headline(result: SearchResult) -> list[str]:
+    """Who acts and what to play; the values and what they cost; what is proven."""
     game = "" if result._state is None else f"{result._state.game.name}, "
     both = len(result.acting) == 2
     who = "both players act" if both else f"player {result.acting[0]} acts"
     best = f"best action{'s' if both else ''} {' and '.join(_best_names(result))}"
-    lines = [f"{game}{who}; {best}", f"value {_values(result)} after {_cost(result)}"]
-    if result.proven is not None:
-        lines.append(f"proven: {_proven(result)}")
-    for player in result.acting:
-        lines += _table(result, player, f"player {player}" if both else "action")
-    return "\n".join(line[:WIDTH].rstrip() for line in lines)
+    proven = [] if result.proven is None else [f"proven: {_proven(result)}"]
+    return [f"{game}{who}; {best}", f"value {_values(result)} after {_cost(result)}", *proven]
 
 
 def ranking(result: SearchResult, player: int) -> list[int]:
@@ -69,19 +74,51 @@ def line_names(state: State, line: Sequence[ActionOrPair]) -> list[str]:
     return names
 
 
-def _table(result: SearchResult, player: int, title: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class Row:
+    """What a table says of an action."""
+
+    name: str
+    visits: str
+    share: str
+    value: str
+    prior: str
+    line: list[str]  # the names of what follows
+
+
+def title(result: SearchResult, player: int) -> str:
+    """The heading of the actions of a player."""
+    return f"player {player}" if len(result.acting) == 2 else "action"
+
+
+def rows(result: SearchResult, player: int) -> tuple[list[Row], int]:
+    """The best actions of a player, and how many more there are."""
     visits = result.visits.sum(axis=1 - player)
     order = ranking(result, player)
     shown = order[: ROWS[len(result.acting)]]
-    names = [_name(result, int(result.outcomes[player][i]), player) for i in shown]
-    width = max(map(len, [title, *names]))
-    yield f"{title:<{width}}   visits   share    value  prior  continuation"
-    for i, name in zip(shown, names, strict=True):
-        share = visits[i] / max(int(visits.sum()), 1)
-        value, prior = _value(result, player, i), result.priors[player][i]
-        row = f"{name:<{width}}{visits[i]:>9,}{share:>8.1%}{value:>9}{prior:>7.3f}  "
-        yield row + _fitting(_way_on(result, player, i, best=i == order[0]), WIDTH - len(row))
-    if hidden := len(order) - len(shown):
+    found = [
+        Row(
+            _name(result, int(result.outcomes[player][i]), player),
+            f"{visits[i]:,}",
+            f"{visits[i] / max(int(visits.sum()), 1):.1%}",
+            _value(result, player, i),
+            f"{result.priors[player][i]:.3f}",
+            _way_on(result, player, i, best=i == order[0]),
+        )
+        for i in shown
+    ]
+    return found, len(order) - len(shown)
+
+
+def _table(result: SearchResult, player: int) -> Iterator[str]:
+    found, hidden = rows(result, player)
+    head = title(result, player)
+    width = max(map(len, [head, *(row.name for row in found)]))
+    yield f"{head:<{width}}   visits   share    value  prior  continuation"
+    for row in found:
+        start = f"{row.name:<{width}}{row.visits:>9}{row.share:>8}{row.value:>9}{row.prior:>7}  "
+        yield start + fitting(row.line, WIDTH - len(start))
+    if hidden:
         yield f"and {hidden} more"
 
 
@@ -108,7 +145,7 @@ def _way_on(result: SearchResult, player: int, outcome: int, *, best: bool) -> l
     return []
 
 
-def _fitting(names: Sequence[str], width: int) -> str:
+def fitting(names: Sequence[str], width: int) -> str:
     """As many of these names as there is room for."""
     text = ""
     for name in names:

@@ -86,12 +86,25 @@ def make_source(
     if evaluator is None or isinstance(evaluator, NativeEvaluator):
         return RulesSource(game, None)
     if not hasattr(evaluator, "evaluate"):
-        raise TypeError(f"evaluator must have a method evaluate(batch); {type(evaluator).__name__} has none")
+        raise TypeError(f"evaluator must have a method evaluate(batch); {_instead_of(evaluator)}")
     if isinstance(cache, int):
         return RulesSource(game, evaluator, cache=EvaluationCache(evaluator, cache) if cache else None)
     if cache.evaluator is not evaluator:
         raise ValueError("cache must be a cache of this searcher's evaluator: the evaluations of others differ")
     return RulesSource(game, evaluator, cache=cache)
+
+
+def _instead_of(given: Any) -> str:
+    """What somebody who gave this as an evaluator probably means."""
+    if isinstance(given, type):
+        return f"this is the class {given.__name__}, give an object of it: {given.__name__}()"
+    if isinstance(given, str):
+        return f"{given!r} is a text: ramify.evaluators.Rollout() is one, and so is ramify.pretrained(name)"
+    if hasattr(given, "forward"):
+        return f"for a torch module such as {type(given).__name__}, ramify.evaluators.Network(module) is one"
+    if callable(given):
+        return "for a function, ramify.evaluators.Function(function) is one"
+    return f"{type(given).__name__} has none"
 
 
 def decided(report: Report, left: int) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
+from ramify._core import EvaluatorError
 from ramify.engine.batch import Batch, Evaluation
 from ramify.engine.native import GreedyRollout, Rollout, Uniform
 from ramify.games import Game
@@ -31,4 +33,9 @@ class Function:
     def evaluate(self, batch: Batch) -> Evaluation:
         """What the function returns for the batch."""
         answer = self.function(batch)
-        return answer if isinstance(answer, Evaluation) else Evaluation(*answer)
+        if isinstance(answer, Evaluation):
+            return answer
+        if not isinstance(answer, tuple | list) or len(answer) not in (2, 3):  # the third are errors of the values
+            name = getattr(self.function, "__name__", type(self.function).__name__)
+            raise EvaluatorError(f"{name} has to return (logits, values), not {reprlib.repr(answer)}")
+        return Evaluation(*answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import reprlib
 import threading
 import time
 import traceback
@@ -25,7 +26,7 @@ from ramify.games.report import Problem, Report, Turn
 EXAMINED = 12  # positions of one game that are examined in full
 THOROUGH, EVERY = 1000, 20  # form is examined in so many turns of a game, then in one of so many
 PER_PROMISE = 3  # problems kept of one promise
-ENOUGH = 6  # problems after which no further game is played
+ENOUGH = 6  # games with a problem after which no further one is played
 
 # A method of a Python game that gave something unusable, and the promise it breaks.
 _PROMISE_OF = {
@@ -36,6 +37,7 @@ _PROMISE_OF = {
     "chance_outcomes": "chance",
     "key": "keys",
     "action_name": "names",
+    "text": "text",
     "outcomes": "outcomes",
     "transform": "symmetries",
 }
@@ -57,6 +59,8 @@ def check_game(
     check ends after ``max_seconds``, with fewer games if necessary; a call into Python code that lasts as long
     again is interrupted.
     """
+    if not hasattr(type(game), "initial_state"):
+        raise TypeError(f"game must be a game (see ramify.make), not {reprlib.repr(game)}")
     if games < 1:
         raise ValueError(f"games must be at least 1, not {games}")
     report = _Checker(game, games, seed, max_turns, max_seconds).run()
@@ -110,7 +114,7 @@ class _Checker:
         self.deadline = time.monotonic() + max_seconds
         self.memory = Memory()
         self.found: list[tuple[Stage, Problem]] = []
-        self.done = self.turns = self.positions = 0
+        self.done = self.turns = self.positions = self.failed = 0
         self.visit: Visit | None = None  # the position at hand
         self.endless = False  # a game was too long: others would take as long, and tell no more
 
@@ -148,7 +152,7 @@ class _Checker:
             if self.found:
                 return
         for index in range(self.games):
-            if len(self.found) < ENOUGH and not self.endless:
+            if self.failed < ENOUGH and not self.endless:
                 with suppress(_AbandonedError):
                     self._check_one(self.seed + index, np.random.default_rng([self.seed, index]))
 
@@ -177,7 +181,7 @@ class _Checker:
             promises.play(twin, turn)
             history.append(turn)
             self.turns += 1
-            self._hold("rewards", Stage.FORM, partial(promises.form.rewards, before, given, state.returns))
+            self._hold("rewards", Stage.FORM, partial(promises.form.rewards, self.game, before, given, state.returns))
 
     def _walk(self, seed: int, rng: np.random.Generator, history: list[Turn]) -> Iterable[str]:
         """Replay the game and run all checks on some of its positions."""
@@ -223,7 +227,9 @@ class _Checker:
         raise _AbandonedError
 
     def _note(self, promise: str, stage: Stage, seen: str, error: BaseException | None = None) -> None:
-        if sum(problem.promise == promise for _, problem in self.found) >= PER_PROMISE:
+        self.failed += 1
+        like = [problem.seen for _, problem in self.found if problem.promise == promise]
+        if len(like) >= PER_PROMISE or seen in like:  # once is enough to see it
             return
         if self.visit is None:
             self.found.append((stage, Problem(promise, seen, error=error)))
@@ -255,7 +261,10 @@ class _Checker:
         if not self.found and not self.memory.transpositions:
             yield "no two paths to one key were met, so what equal keys promise was not tested"
         if isinstance(self.game, PythonGame) and type(self.game).key is PythonGame.key:
-            yield "key(position) is the default: positions with equal futures may have different keys"
+            yield (
+                "key(position) is the default, which tells all different positions apart: "
+                "define it if some of them have equal futures"
+            )
         if len(self.game.symmetries) == 1:
             yield "no symmetries but the identity: training uses no mirrored or rotated positions"
 

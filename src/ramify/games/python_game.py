@@ -311,6 +311,8 @@ def _try_out(state: PythonState) -> None:
         raise InvalidInput(f"{state.game.name}: {reprlib.repr(state.position)} is not a position: {why}") from error
     except Exception as error:
         why = f"{method} raised {type(error).__name__}: {error}"
+        if isinstance(state.position, str):
+            why += "; for moves, state = game.initial_state() and then state.apply(move) for each"
         raise InvalidInput(f"{state.game.name}: {reprlib.repr(state.position)} is not a position: {why}") from error
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 
@@ -316,7 +318,11 @@ class PythonState:
         return self.svg()
 
     def __str__(self) -> str:
-        return self._game.text(self._position)
+        text = self._game.text(self._position)
+        if not isinstance(text, str):
+            game = type(self._game).__name__
+            raise BrokenGame(f"{game}.text must return a string, not {text!r}, in\n{self._position!r}", "text")
+        return text
 
     def __repr__(self) -> str:
         return f"<{self._game!r}\n{self}>"
@@ -346,11 +352,14 @@ class PythonState:
         if player not in self.acting:
             return np.empty(0, dtype=np.int32)
         count = self._game.num_actions
-        given = list(islice(self._game.legal_actions(self._position, player), count + 1))
+        found = self._game.legal_actions(self._position, player)
+        if not isinstance(found, Iterable):
+            self._blame("legal_actions", f"must return the numbers of the legal actions, not {found!r}")
+        given = list(islice(found, count + 1))
         try:
             actions = sorted(operator.index(action) for action in given)
         except TypeError:
-            self._blame("legal_actions", f"must return whole numbers, not {given!r}")
+            self._blame("legal_actions", f"must return whole numbers, not {reprlib.repr(given)}{_of_mask(given)}")
         if not actions:
             self._blame("legal_actions", f"returned no action for player {player}, who acts")
         if len(set(actions)) != len(actions):
@@ -428,7 +437,10 @@ class PythonState:
         except (TypeError, ValueError):
             pair = np.empty(0, dtype=np.float32)
         if pair.shape != (2,) or not np.isfinite(pair).all():
-            self._blame("apply", f"must return finite rewards for the two players, not {rewards!r}")
+            self._blame(
+                "apply",
+                f"must return (position, rewards), with a finite reward for each player; its rewards are {rewards!r}",
+            )
         return pair
 
     def _blame(self, method: str, what: str) -> NoReturn:
@@ -437,6 +449,12 @@ class PythonState:
         except Exception:  # the author's text() fails here too: show the bare position
             text = repr(self._position)
         raise BrokenGame(f"{type(self._game).__name__}.{method} {what}, in\n{text}", method)
+
+
+def _of_mask(given: list[Any]) -> str:
+    """A hint for a mask in place of numbers."""
+    mask = all(isinstance(item, bool | np.bool_) for item in given)
+    return "; of a mask, np.flatnonzero(mask) are the numbers" if mask else ""
 
 
 def _whole(item: SupportsIndex, num_actions: int) -> int:

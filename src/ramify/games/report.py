@@ -10,11 +10,11 @@ from ramify.games.broken import BrokenGame
 Turn = tuple[int, ...]  # one action per acting player
 
 PROMISES = {
-    "declaration": "name, params, num_actions, observation_shape, simultaneous, state.game are as promised",
+    "declaration": "name, params, num_actions, observation_shape, simultaneous, the stakes and state.game are right",
     "acting": "acting is (0,), (1,), (0, 1) or (), and is_over and current_player agree with it",
-    "legal actions": "legal_actions is int32, ascending, in range, empty only for who does not act; legal_mask agrees",
-    "observation": "observation is finite float32 of observation_shape, for both players",
-    "rewards": "apply gives finite float32[2], returns is their sum, and winner has more of it at the end",
+    "legal actions": "state.legal_actions is int32, ascending, in range, empty only where passive; legal_mask agrees",
+    "observation": "state.observation is finite float32 of observation_shape, for both players",
+    "rewards": "apply gives finite float32[2] as zero_sum and returns_range say; returns is their sum, and winner fits",
     "playing": "initial_state and apply of legal actions raise nothing",
     "ending": "every game ends, and every call returns",
     "text": "str(state) and state.svg() give texts",

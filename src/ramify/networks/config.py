@@ -341,12 +341,19 @@ class Registry:
         return cls._entries[kind]
 
     @classmethod
+    def kinds(cls) -> list[str]:
+        """The names of all kinds, those of installed packages included."""
+        return sorted({*cls._entries, *plugins.names("networks")})
+
+    @classmethod
     def _load(cls, kind: str) -> None:
         """Load a kind from the package that offers it: a pair (config, builder), or a module that adds it."""
         offered = plugins.load("networks", kind)
         if offered is None:
-            kinds = sorted({*cls._entries, *plugins.names("networks")})
-            raise ValueError(f"unknown kind of network {kind!r}; the kinds are {', '.join(kinds)}")
+            raise ValueError(
+                f"unknown kind of network {kind!r}; the kinds are {', '.join(cls.kinds())}; for a network of your own, "
+                "import the module that registers it (--import MODULE on the command line)"
+            )
         if kind not in cls._entries and isinstance(offered, tuple) and len(offered) == 2:
             cls.add(*offered)
         if kind not in cls._entries:
@@ -362,14 +369,17 @@ def is_size(text: str) -> bool:
 
 
 def config_of(given: str | Mapping[str, Any] | NetworkConfig) -> NetworkConfig:
-    """A config from a shorthand ("6x64", "mlp:2x256"), a mapping of settings with its kind, or a config."""
+    """A config from a shorthand ("6x64", "mlp:2x256"), a kind, a mapping of settings with its kind, or a config."""
     if isinstance(given, NetworkConfig):
         return given
     if isinstance(given, str):
         match = SIZE.fullmatch(given)
+        if match is None and given in Registry.kinds():
+            return Registry.get(given)[0](kind=given)
         if match is None:
             raise ValueError(
-                f"a network must be BLOCKSxCHANNELS or KIND:DEPTHxWIDTH, such as 6x64 or mlp:2x256, not {given!r}"
+                f"a network must be BLOCKSxCHANNELS or KIND:DEPTHxWIDTH, such as 6x64 or mlp:2x256, or a kind with its "
+                f"default settings ({', '.join(Registry.kinds())}), not {given!r}"
             )
         return Registry.get(match[1] or "resnet")[0].sized(int(match[2]), int(match[3]))
     settings = json.loads(json.dumps(dict(given)))  # raises an error for anything but plain data

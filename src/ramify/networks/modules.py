@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -159,15 +159,19 @@ class PlainNetwork(GameNetwork):
 
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
         del heads  # the module gives what it has; callers that want fewer heads leave the others
-        found = self.network(observations)
-        if isinstance(found, tuple) and len(found) == 2:
-            return {"logits": found[0], "values": found[1]}
-        if not isinstance(found, dict) or not {"logits", "values"} <= found.keys():
-            given = f"a dict with {', '.join(map(str, found))}" if isinstance(found, dict) else type(found).__name__
-            raise EvaluatorError(
-                f"{type(self.network).__name__}.forward has to give (logits, values), or a dict with both, not {given}"
-            )
-        return found
+        return outputs_by_name(self.network, self.network(observations))
+
+
+def outputs_by_name(network: nn.Module, found: Any) -> dict[str, Tensor]:
+    """What any torch module gave, as a dict with at least logits and values; EvaluatorError if it has neither form."""
+    if isinstance(found, tuple | list) and len(found) == 2:
+        return {"logits": found[0], "values": found[1]}
+    if not isinstance(found, dict) or not {"logits", "values"} <= found.keys():
+        given = f"a dict with {', '.join(map(str, found))}" if isinstance(found, dict) else type(found).__name__
+        raise EvaluatorError(
+            f"{type(network).__name__}.forward has to give (logits, values), or a dict with both, not {given}"
+        )
+    return found
 
 
 Registry.add(ResNetConfig, ResNet)
@@ -189,10 +193,7 @@ class Inference(nn.Module):
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         network = self.network
         own = isinstance(network, GameNetwork)
-        found = network(observations, heads=self.errors) if own else network(observations)
-        if not isinstance(found, dict):
-            logits, values = found
-            return logits, values
+        found = outputs_by_name(network, network(observations, heads=self.errors) if own else network(observations))
         if not self.errors:
             return found["logits"], found["values"]
         both = torch.stack([found["values"], found["value_error"]], dim=-1)

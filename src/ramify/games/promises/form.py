@@ -26,6 +26,19 @@ def declaration(game: Game) -> Seen:
     shape = game.observation_shape
     if not isinstance(shape, tuple) or not all(isinstance(side, int) and side > 0 for side in shape):
         yield f"observation_shape is {shape!r}"
+    yield from _stakes_declared(game)
+
+
+def _stakes_declared(game: Game) -> Seen:
+    """Whether a game written in Python declares what can be won in a form that the solver can use."""
+    zero_sum, limits = getattr(game, "zero_sum", False), getattr(game, "returns_range", None)
+    if not isinstance(zero_sum, bool):
+        yield f"zero_sum is {zero_sum!r}, not True or False"
+    if limits is None:
+        return
+    numbers = isinstance(limits, tuple | list) and all(isinstance(limit, int | float) for limit in limits)
+    if not numbers or len(limits) != 2 or not limits[0] <= limits[1]:
+        yield f"returns_range is {short(limits)}, not (least, most)"
 
 
 def symmetry_forms(game: Game) -> Seen:
@@ -141,7 +154,7 @@ def winner(visit: Visit) -> Seen:
         yield f"winner is {visit.state.winner!r} {over}"
 
 
-def rewards(before: Any, given: Any, after: Any) -> Seen:
+def rewards(game: Game, before: Any, given: Any, after: Any) -> Seen:
     """What apply gave, between the returns before and after it."""
     for name, array in (("apply gave", given), ("returns is", after)):
         if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.shape != (2,):
@@ -152,3 +165,22 @@ def rewards(before: Any, given: Any, after: Any) -> Seen:
             return
     if not np.allclose(before + given, after, rtol=1e-5, atol=1e-6):
         yield f"returns went from {before.tolist()} to {after.tolist()} with rewards {given.tolist()}"
+    if getattr(game, "zero_sum", False) and abs(float(given.sum())) > _rounding(given):
+        yield f"apply gave {given.tolist()}, but the game says zero_sum = True: one player wins what the other loses"
+
+
+@promise("rewards", Stage.FORM)
+def within_range(visit: Visit) -> Seen:
+    limits = getattr(visit.game, "returns_range", None)
+    if limits is None or not visit.state.is_over:
+        return
+    least, most = limits
+    returns = visit.state.returns[: getattr(visit.game, "num_players", 2)]
+    slack = _rounding(returns)
+    if (returns < least - slack).any() or (returns > most + slack).any():
+        yield f"returns of a finished game is {returns.tolist()}, but returns_range is {short(limits)}"
+
+
+def _rounding(rewards: Any) -> float:
+    """What sums of float32 rewards may be off by."""
+    return 1e-4 * max(1.0, float(np.abs(rewards).max()))
