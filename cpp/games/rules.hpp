@@ -33,6 +33,7 @@ using Shape = std::vector<int>;        // of an observation: usually channels, r
 // Who chooses now, as a bit mask over players; or that chance decides.
 enum Acting : std::uint8_t { kOver = 0, kFirst = 1, kSecond = 2, kBoth = 3, kChance = 4 };
 constexpr bool acts(Acting acting, int player) { return (acting >> player) & 1; }
+constexpr bool acts_alone(Acting acting) { return acting == kFirst || acting == kSecond; }
 constexpr Acting exchanged(Acting acting) {
   return acting == kChance ? kChance : static_cast<Acting>((acting & 1) << 1 | acting >> 1);
 }

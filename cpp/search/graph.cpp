@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/lanes.hpp"
 
@@ -139,19 +140,39 @@ void Graph::settle_next(Node& node) const {
   std::swap(all[first], all[place]);
 }
 
+namespace {
+
+// Copies what is in all blocks. `bytes` of one array; a constant where there are few edges, so that nothing is called.
+template <class Bytes>
+[[gnu::always_inline]] inline void copy_edges(const Edges& to, const Edges& from, Bytes bytes) {
+  std::memcpy(to.child, from.child, bytes);
+  std::memcpy(to.visits, from.visits, bytes);
+  std::memcpy(to.q[0], from.q[0], bytes);
+  std::memcpy(to.q[1], from.q[1], bytes);
+}
+void copy_edges_of(const Edges& to, const Edges& from, std::uint32_t count) {
+  switch (count) {
+    case 1: return copy_edges(to, from, std::integral_constant<std::size_t, 4>{});
+    case 2: return copy_edges(to, from, std::integral_constant<std::size_t, 8>{});
+    case 4: return copy_edges(to, from, std::integral_constant<std::size_t, 16>{});
+    case 6: return copy_edges(to, from, std::integral_constant<std::size_t, 24>{});
+    default: return copy_edges(to, from, std::size_t{count} * 4);
+  }
+}
+
+}  // namespace
+
 void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded) {
   const bool joint = node.joint();
   const Offset block = allocator(thread).allocate(Edges::words(capacity, rewarded, joint));
   const Edges to = Edges::of(arena_.at<std::uint32_t>(block), capacity, rewarded, joint);
   if (node.opened) {
     const Edges from = edges(node);
+    copy_edges_of(to, from, node.opened);
     const std::size_t bytes = node.opened * 4;
-    std::memcpy(to.child, from.child, bytes);
-    std::memcpy(to.visits, from.visits, bytes);
-    for (int p = 0; p < 2; ++p) {
-      std::memcpy(to.q[p], from.q[p], bytes);
+    for (int p = 0; rewarded && p < 2; ++p) {
       if (node.rewarded) std::memcpy(to.reward[p], from.reward[p], bytes);
-      else if (rewarded) std::fill(to.reward[p], to.reward[p] + capacity, 0.0f);
+      else std::fill(to.reward[p], to.reward[p] + capacity, 0.0f);
     }
     if (joint) std::memcpy(to.pair, from.pair, bytes);
     allocator(thread).release(node.edges, Edges::words(edge_capacity(node.opened), node.rewarded, joint));
@@ -212,11 +233,8 @@ std::uint32_t Graph::open_outcome(int thread, Node& node, std::uint32_t place) {
   return edge;
 }
 
-void Graph::set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
-  if (!node.rewarded) {
-    if (reward[0] == 0.0f && reward[1] == 0.0f) return;
-    move_block(thread, node, edge_capacity(node.opened), true);
-  }
+void Graph::write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
+  if (!node.rewarded) move_block(thread, node, edge_capacity(node.opened), true);
   const Edges all = edges(node);
   all.reward[0][edge] = reward[0];
   all.reward[1][edge] = reward[1];

@@ -108,6 +108,9 @@ class Graph {
   [[gnu::always_inline]] Edges edges(const Node& node) const {  // called at every turn: a call costs more than the work
     return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
   }
+  [[gnu::always_inline]] Edges lone_edges(const Node& node) const {  // the same where one player acts alone
+    return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, false);
+  }
 
   // Only with the extras of that name.
   Proof& proof(const Node& node) const { return *extra<Proof>(node, kNodeWords); }
@@ -162,7 +165,9 @@ class Graph {
   // Makes a fresh node a chance event, and one of its outcomes a tried edge, whose index it returns.
   void begin_chance(int thread, Node& node, const ChanceEvent& event);
   std::uint32_t open_outcome(int thread, Node& node, std::uint32_t place);
-  void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
+  void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
+    if (node.rewarded || reward[0] != 0.0f || reward[1] != 0.0f) write_reward(thread, node, edge, reward);
+  }
 
   // Lets the players of a node change places, as it is stored: it stands for the same position seen the other way round.
   // No edge may lead to it.
@@ -192,6 +197,7 @@ class Graph {
   void fill_marginals(const Node& node) const;
   std::uint32_t add_edge(int thread, Node& node, const float (&q)[2]);
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
+  void write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
 
   bool shared_;

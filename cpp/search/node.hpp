@@ -216,8 +216,9 @@ inline double discount_into(const Node& child, double discount) {
 // Takes the child's value over into its edge.
 inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
   if (discount == 1.0) {  // the sum of two floats is the same rounded once as by way of a double
-    for (int p = 0; p < 2; ++p)
-      edges.q[p][edge] = (edges.reward[p] ? edges.reward[p][edge] : 0.0f) + load(child.value[player_below(edges, edge, p)]);
+    const std::uint32_t first = edges.child[edge] & kExchanged;
+    edges.q[0][edge] = (edges.reward[0] ? edges.reward[0][edge] : 0.0f) + load(child.value[first]);
+    edges.q[1][edge] = (edges.reward[1] ? edges.reward[1][edge] : 0.0f) + load(child.value[first ^ 1]);
     return;
   }
   discount = discount_into(child, discount);

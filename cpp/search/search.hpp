@@ -27,6 +27,7 @@
 #include "search/root.hpp"
 #include "search/select.hpp"
 #include "search/slots.hpp"
+#include "search/wide.hpp"
 
 // Steps of every turn of a descent: together they cost less than the calls between them would.
 #define RAMIFY_HOT [[gnu::always_inline]] inline
@@ -57,6 +58,7 @@ class Search final : public AnySearch {
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     if constexpr (D::kChance) refuse_chance();
     plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0 && !weighted();
+    swift_ = plain_ && !settings_.graph && settings.normalize == Normalize::kNone && settings.fpu != FirstPlay::kReduction;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     if constexpr (D::kLatent) slots_.open(dynamics_.slots(), threaded());
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
@@ -301,6 +303,7 @@ class Search final : public AnySearch {
   Pick pick_by_rule(Worker& worker, const Node& node, const Ranges& ranges);
   void begin_races(const Node& root);
   Turn take_turn(Worker& worker, Node& node);
+  Turn take_turn_alone(Worker& worker, Node& node, int player, std::uint32_t count);
   void hand_out(Worker& worker, std::int64_t wanted);
   void take_back(Worker& worker);
   NodeId link(Worker& worker, Node& node, std::uint32_t edge, Rewards rewards);
@@ -408,6 +411,7 @@ class Search final : public AnySearch {
   std::int64_t wanted_ = 0;   // simulations of this run
   bool zero_sum_ = false;
   bool plain_ = true;  // PUCT and nothing else: the rest need not be looked at, turn by turn
+  bool swift_ = true;  // and over a tree, on the scale of the values: where one player acts alone, edges are all there is to know
   Race races_[2];
   Rng noise_{0};
   std::uint64_t chance_seed_ = 0;

@@ -13,13 +13,6 @@
 namespace ramify {
 namespace {
 
-// The part of the PUCT bonus that all outcomes share: c(N) * sqrt(N), c(N) = c_puct + log((N + c_base + 1) / c_base).
-float exploration(const Settings& s, const Node& node) {
-  const double n = s.parent_visits == ParentVisits::kNode ? node.visits : node.visits - 1.0;
-  const double c = s.c_base > 0.0 ? s.c_puct + std::log((n + s.c_base + 1.0) / s.c_base) : s.c_puct;
-  return static_cast<float>(c * std::sqrt(n));
-}
-
 inline float score_of(float q, float u, float prior, std::uint32_t visits) {
   return q + u * prior / static_cast<float>(static_cast<std::int32_t>(visits + 1));
 }

@@ -96,6 +96,13 @@ struct OutcomeView {
 OutcomeView view_outcomes(const Graph& graph, const Settings& settings, const Node& node, int player,
                           const Ranges& ranges);
 
+// The part of the PUCT bonus that all outcomes share: c(N) * sqrt(N), c(N) = c_puct + log((N + c_base + 1) / c_base).
+inline float exploration(const Settings& s, const Node& node) {
+  const double n = s.parent_visits == ParentVisits::kNode ? node.visits : node.visits - 1.0;
+  const double c = s.c_base > 0.0 ? s.c_puct + std::log((n + s.c_base + 1.0) / s.c_base) : s.c_puct;
+  return static_cast<float>(c * std::sqrt(n));
+}
+
 // First-play urgency of a player at a node, on the scale of `range`; `visited_prior` is the prior mass already tried.
 inline float first_play(const Settings& s, const Node& node, int player, double visited_prior, const Range& range) {
   if (s.fpu == FirstPlay::kZero) return 0.0f;

@@ -106,24 +106,25 @@ RAMIFY_AVX2 WideBest best_of_many(const float* q, const std::uint32_t* visits, c
   }
 }
 
-RAMIFY_AVX2 void update_value_wide(Node& node, const Edges& edges) {
+RAMIFY_AVX2 void update_value_wide(Node& node, const std::uint32_t* block, std::uint32_t capacity) {
   // The lanes of the last edges: two or three follow the fours before them, a single one belongs to the third lane.
   alignas(16) static constexpr std::int32_t kMasks[4][4] = {{}, {0, 0, -1, 0}, {-1, -1, 0, 0}, {-1, -1, -1, 0}};
   Sums sums{{_mm256_set_pd(0.0, 0.0, 0.0, static_cast<double>(node.evaluation[0])),
              _mm256_set_pd(0.0, 0.0, 0.0, static_cast<double>(node.evaluation[1]))},
             _mm_setzero_si128()};
-  const auto* child = reinterpret_cast<const int*>(edges.child);
-  const auto* visits = reinterpret_cast<const int*>(edges.visits);
+  const auto* child = reinterpret_cast<const int*>(block);
+  const int* visits = child + capacity;
+  const auto* first = reinterpret_cast<const float*>(visits + capacity);
+  const float* second = first + capacity;
   const std::ptrdiff_t last = node.opened & 3u, end = static_cast<std::ptrdiff_t>(node.opened) - last;
   for (std::ptrdiff_t e = 0; e < end; e += 4)
     add_four(sums, _mm_loadu_si128(reinterpret_cast<const __m128i*>(child + e)),
-             _mm_loadu_si128(reinterpret_cast<const __m128i*>(visits + e)), _mm_loadu_ps(edges.q[0] + e),
-             _mm_loadu_ps(edges.q[1] + e));
+             _mm_loadu_si128(reinterpret_cast<const __m128i*>(visits + e)), _mm_loadu_ps(first + e), _mm_loadu_ps(second + e));
   if (last) {
     const __m128i mask = _mm_load_si128(reinterpret_cast<const __m128i*>(kMasks[last]));
     const std::ptrdiff_t e = last == 1 ? end - 2 : end;
     add_four(sums, _mm_maskload_epi32(child + e, mask), _mm_maskload_epi32(visits + e, mask),
-             _mm_maskload_ps(edges.q[0] + e, mask), _mm_maskload_ps(edges.q[1] + e, mask));
+             _mm_maskload_ps(first + e, mask), _mm_maskload_ps(second + e, mask));
   }
   const __m128i two = _mm_add_epi32(sums.counts, _mm_unpackhi_epi64(sums.counts, sums.counts));
   const auto counts = static_cast<std::uint64_t>(_mm_cvtsi128_si64(two));
@@ -145,7 +146,7 @@ std::uint32_t best_of_few(const float*, const std::uint32_t*, const std::uint32_
   return 0;
 }
 WideBest best_of_many(const float*, const std::uint32_t*, const std::uint32_t*, std::uint32_t, float, float) { return {}; }
-void update_value_wide(Node&, const Edges&) {}
+void update_value_wide(Node&, const std::uint32_t*, std::uint32_t) {}
 
 }  // namespace ramify
 

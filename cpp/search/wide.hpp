@@ -27,7 +27,7 @@ struct WideBest {
 constexpr std::uint32_t kMany = 64;
 WideBest best_of_many(const float* q, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n, float u, float fpu);
 
-// As update_value, of a node without marginals.
-void update_value_wide(Node& node, const Edges& edges);
+// As update_value, of a node without marginals; `block` and `capacity` are those of its edges.
+void update_value_wide(Node& node, const std::uint32_t* block, std::uint32_t capacity);
 
 }  // namespace ramify

@@ -126,12 +126,43 @@ void Search<D>::begin_races(const Node& root) {
   }
 }
 
+// As take_turn of a swift search, where one player acts alone, the tried edges and the next one to try are `count`, few
+// enough for one vector, and the graph has room: nearly all turns, so they are made in one go.
+template <class D>
+RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn_alone(Worker& worker, Node& node, int player, std::uint32_t count) {
+  const float fpu = first_play(settings_, node, player, 0.0, Range{});
+  const std::uint32_t* const words = graph_.words(node, player);
+  std::uint32_t edge = 0;
+  Edges edges;
+  if (node.opened) {
+    edges = graph_.lone_edges(node);
+    edge = best_of_few(edges.q[player], edges.visits, words, node.opened, count, exploration(settings_, node), fpu);
+  }
+  if (edge == node.opened) {
+    const float urgency[2] = {player ? 0.0f : fpu, player ? fpu : 0.0f};
+    graph_.open(worker.index, node, edge, urgency);
+    edges = graph_.lone_edges(node);
+  }
+  ++node.visits;
+  Joint joint;
+  const std::int32_t* to_actual = dynamics_.to_actual(worker.symmetry);
+  const Action stored = word_action(words[edge]);
+  joint.of[static_cast<std::size_t>(player) ^ static_cast<std::size_t>(dynamics_.swaps(worker.symmetry))] =
+      to_actual ? to_actual[stored] : stored;
+  return {edge, edges.visits[edge]++, child_of(edges, edge), joint};
+}
+
 // Chooses an edge and counts the visit that is under way from now on.
 template <class D>
 RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& node) {
   if (!node.words) [[unlikely]] {  // its second visit, see list_late; a full graph has no use for the words of an untried node
     if (graph_.full()) return {kUntried, 0, 0, {}};
     list_late(graph_, worker, worker.node, worker.cursor, worker.symmetry);
+  }
+  if (swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
+    const int player = node.acting == kSecond;
+    const std::uint32_t count = node.opened + (node.opened < node.outcomes[player]);
+    if (count <= kWide && !graph_.full()) return take_turn_alone(worker, node, player, count);
   }
   const std::uint32_t edge = choose_edge(worker, node);
   if (edge == kUntried) return {edge, 0, 0, {}};

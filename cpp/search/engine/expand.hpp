@@ -185,13 +185,20 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
   if (worker.defers) return;
   bool news = settings_.solver;  // whether something more is proven of the child
-  for (auto step = path.rbegin(); step != path.rend(); ++step) {
-    if (worker.saves_news && step + 1 == path.rend()) {
-      worker.news.push_back(step->edge);
-      break;
-    }
+  auto end = path.rend();
+  if (worker.saves_news && !path.empty()) {  // the root hears of it later
+    worker.news.push_back(path.front().edge);
+    --end;
+  }
+  for (auto step = path.rbegin(); step != end; ++step) {
     Node& node = graph_.node(step->node);
     NodeLock lock(node, threaded());
+    if (swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
+      const Edges edges = graph_.lone_edges(node);
+      update_edge(graph_, settings_, node, edges, step->edge);
+      update_value_wide(node, edges.child, edge_capacity(node.opened));
+      continue;
+    }
     const Edges edges = graph_.edges(node);
     take_news(node, edges, step->edge);
     if (plain_) [[likely]] {
