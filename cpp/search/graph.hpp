@@ -54,7 +54,7 @@ class Table {
 
  private:
   static constexpr int kShardBits = 5;
-  struct Shard {
+  struct alignas(64) Shard {  // or threads in two shards would write one cache line
     std::mutex mutex;
     std::vector<NodeId> slots;  // 0: free; a power of two, at most half full
     std::size_t count = 0;

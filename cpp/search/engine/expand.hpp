@@ -171,6 +171,8 @@ template <class D>
 void Search<D>::take_news(const Node& node, const Edges& edges, std::uint32_t edge) {
   update_edge(graph_, settings_, node, edges, edge);
   if (settings_.normalize != Normalize::kMinMax) return;
+  const auto within = [&](int p) { return load(bounds_.low[p]) <= edges.q[p][edge] && edges.q[p][edge] <= load(bounds_.high[p]); };
+  if (within(0) && within(1)) return;  // nearly always: bounds only widen
   const std::lock_guard<std::mutex> guard(bounds_mutex_);
   for (int p = 0; p < 2; ++p) {
     const float q = edges.q[p][edge];
