@@ -140,6 +140,10 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //       `actions` and rng.below would draw them, player 0 first; returns the sum of the rewards, which must be exact in any
 //       order, and adds to `turns`. For speed alone. Left out: turn by turn.
 
+//   void go_on(state, Joint joint)         as apply, where it is known from before that the game is not over then, and what it
+//       pays; the state must be the same. For speed alone: a search comes through known positions at every turn but its last.
+//       Left out: apply.
+
 //   void chance(state, ChanceEvent& event) and Action peek_chance(state)   where `acting` says kChance: what may happen, and
 //       what happens in this very game, by a seed in the state that `key` leaves out. `apply` then gets chance_joint of an
 //       outcome. Only a search that looks ahead sees such states: the state of a game that is played draws at once. An

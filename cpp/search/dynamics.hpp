@@ -47,6 +47,11 @@ class RulesDynamics {
   int num_actions() const { return rules_->num_actions(); }
   Acting acting(const Cursor& cursor) const { return rules_->acting(cursor); }
   Rewards apply(Cursor& cursor, Joint joint) const { return rules_->apply(cursor, joint); }
+  // As apply, where the game is known to go on.
+  void go_on(Cursor& cursor, Joint joint) const {
+    if constexpr (requires { rules_->go_on(cursor, joint); }) rules_->go_on(cursor, joint);
+    else rules_->apply(cursor, joint);
+  }
   Key key(const Cursor& cursor) const { return rules_->key(cursor); }
   void chance(const Cursor& cursor, ChanceEvent& event) const {
     if constexpr (kChance) rules_->chance(cursor, event);
@@ -145,6 +150,7 @@ class LatentDynamics {
     if (order_ == ActingOrder::kAlternating) cursor.acting = cursor.acting == kFirst ? kSecond : kFirst;
     return {0.0f, 0.0f};
   }
+  void go_on(Cursor& cursor, Joint joint) const { apply(cursor, joint); }
   Key key(const Cursor&) const { return 0; }
   bool has_chance() const { return false; }
   float remaining(const Cursor&) const { return 1.0f; }

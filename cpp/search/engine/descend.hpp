@@ -297,9 +297,10 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
       return Arrival::kNoRoom;
     }
     worker.path.push_back({worker.node, turn.edge});
-    const Rewards rewards = dynamics_.apply(worker.cursor, turn.joint);
     NodeId child = turn.child;
-    if (!child && !(child = link(worker, node, turn.edge, rewards))) {
+    if (child) {
+      if (child != graph_.terminal()) dynamics_.go_on(worker.cursor, turn.joint);
+    } else if (!(child = link(worker, node, turn.edge, dynamics_.apply(worker.cursor, turn.joint)))) {
       cancel_path(worker.path);
       worker.path.clear();
       ++worker.stats.full;
