@@ -439,10 +439,11 @@ template <bool kRewarded>
 void refresh_undiscounted(const Graph& graph, const Node& node, const Edges& edges) {
   for (std::uint32_t e = 0; e < node.opened; ++e) {
     const std::uint32_t link = edges.child[e];
-    const NodeId id = child_of(edges, e);
-    if (!id) continue;
+    const NodeId id = link & ~(kPending | kExchanged);
+    if (link & kPending) {  // or the child has had a value before, and has one now
+      if (!id || load(graph.node(id).status) < Status::kReady) continue;
+    }
     const Node& child = graph.node(id);
-    if (load(child.status) < Status::kReady) continue;
     const std::uint32_t first = link & kExchanged;
     const float values[2] = {(kRewarded ? edges.reward[0][e] : 0.0f) + load(child.value[first]),
                              (kRewarded ? edges.reward[1][e] : 0.0f) + load(child.value[first ^ 1])};
