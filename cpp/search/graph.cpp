@@ -291,6 +291,70 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
   return copy;
 }
 
+// Words of all blocks of a node.
+std::uint32_t Graph::size_of(const Node& node) const {
+  std::uint32_t size = node_words();
+  if (node.words) size += block_words(node);
+  if (node.opened) size += Edges::words(edge_capacity(node.opened), node.rewarded, node.joint());
+  if (extras_.strategies && mixing(node).block) size += strategy_words(node);
+  return size;
+}
+
+// Locks what can be reached from `root` and is not locked, lists it, the root first, and returns its size in words.
+std::uint64_t Graph::mark(NodeId root, std::vector<NodeId>& reached) const {
+  std::uint64_t size = 0;
+  const auto reach = [&](NodeId id) {
+    if (id == terminal_ || node(id).lock) return;
+    reached.push_back(id);
+    node(id).lock = 1;
+    size += size_of(node(id));
+  };
+  reach(root);
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const Node& parent = node(reached[i]);
+    if (!parent.opened) continue;
+    const Edges all = edges(parent);
+    for (std::uint32_t e = 0; e < parent.opened; ++e)
+      if (const NodeId child = child_of(all, e)) reach(child);
+  }
+  return size;
+}
+
+void Graph::release_blocks(Allocator& allocator, NodeId id) {
+  const Node& old = node(id);
+  if (old.words) allocator.release(old.words, block_words(old));
+  if (old.opened) allocator.release(old.edges, Edges::words(edge_capacity(old.opened), old.rewarded, old.joint()));
+  if (extras_.strategies && mixing(old).block) allocator.release(mixing(old).block, strategy_words(old));
+  allocator.release(id, node_words());
+}
+
+void Graph::fill_table(const std::vector<NodeId>& all) {
+  table_.clear();
+  if (!shared_) return;
+  for (std::size_t i = 1; i < all.size(); ++i) {  // all but the root
+    const NodeId id = all[i];
+    table_.find_or_create(node(id).key, false, [id] { return id; });
+  }
+}
+
+NodeId Graph::keep(NodeId old_root, NodeId root, bool moves) {
+  std::vector<NodeId> reached;
+  const std::uint64_t size = mark(root, reached);
+  // Little beside the memory it lies in: a copy costs little more, and the rest can go. Chains of parents are made anew with a copy.
+  if (moves || (extras_.proofs && shared_) || 4 * size <= arena_.taken()) {
+    for (const NodeId id : reached) node(id).lock = 0;
+    return compact(root);
+  }
+  std::vector<NodeId> left;
+  mark(old_root, left);
+  for (std::size_t i = 0; i < left.size(); ++i) release_blocks(allocators_[i % allocators_.size()], left[i]);
+  for (const NodeId id : reached) node(id).lock = 0;
+  set_count(static_cast<std::uint32_t>(reached.size()));
+  grow_again();
+  fill_table(reached);
+  return root;
+}
+
 NodeId Graph::compact(NodeId root) {
   Graph fresh(shared_, 0, 1, extras_);
   std::vector<NodeId> queue;
@@ -311,18 +375,13 @@ NodeId Graph::compact(NodeId root) {
       if (fresh.count() != before) moved.push_back(copy);
     }
   }
-  table_.clear();
   arena_.swap(fresh.arena_);
   for (Allocator& allocator : allocators_) allocator.reset();
   allocators_[0].adopt(fresh.allocators_[0]);
   terminal_ = fresh.terminal_;
   set_count(fresh.count());
   grow_again();
-  if (shared_)
-    for (std::size_t i = 1; i < moved.size(); ++i) {  // all but the root
-      const NodeId id = moved[i];
-      table_.find_or_create(node(id).key, false, [id] { return id; });
-    }
+  fill_table(moved);
   return new_root;
 }
 

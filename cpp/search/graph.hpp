@@ -174,8 +174,10 @@ class Graph {
   void exchange_players(Node& node) const;
 
   void clear();
-  // Keeps what can be reached from `root`, which leaves the table and becomes the root; returns its new id.
-  NodeId compact(NodeId root);
+  // Keeps what can be reached from `root`, a node below `old_root`, which leaves the table and takes its place; returns its
+  // new id. A large part of a graph stays where it is, and the room of the rest is used again; a small one is moved to memory
+  // of its own, and so is every one with `moves`.
+  NodeId keep(NodeId old_root, NodeId root, bool moves);
 
  private:
   // Extras lie behind their node, in the same block.
@@ -199,6 +201,11 @@ class Graph {
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
   void write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
+  NodeId compact(NodeId root);
+  std::uint32_t size_of(const Node& node) const;
+  std::uint64_t mark(NodeId root, std::vector<NodeId>& reached) const;
+  void release_blocks(Allocator& allocator, NodeId id);
+  void fill_table(const std::vector<NodeId>& all);
 
   bool shared_;
   bool locked_;
