@@ -213,19 +213,25 @@ inline double discount_into(const Node& child, double discount) {
   return discount == 1.0 || child.acting != kChance ? discount : 1.0;
 }
 
+// What an edge is worth by the value of its child, per player.
+[[gnu::always_inline]] inline std::pair<float, float> worth(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
+  const std::uint32_t first = edges.child[edge] & kExchanged;
+  const float rewards[2] = {edges.reward[0] ? edges.reward[0][edge] : 0.0f, edges.reward[0] ? edges.reward[1][edge] : 0.0f};
+  const float values[2] = {load(child.value[first]), load(child.value[first ^ 1])};
+  // The sum of two floats is the same rounded once as by way of a double.
+  if (discount == 1.0) return {rewards[0] + values[0], rewards[1] + values[1]};
+  discount = discount_into(child, discount);
+  const auto sum = [&](int p) {
+    return static_cast<float>(static_cast<double>(rewards[p]) + discount * static_cast<double>(values[p]));
+  };
+  return {sum(0), sum(1)};
+}
+
 // Takes the child's value over into its edge.
 inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
-  if (discount == 1.0) {  // the sum of two floats is the same rounded once as by way of a double
-    const std::uint32_t first = edges.child[edge] & kExchanged;
-    edges.q[0][edge] = (edges.reward[0] ? edges.reward[0][edge] : 0.0f) + load(child.value[first]);
-    edges.q[1][edge] = (edges.reward[1] ? edges.reward[1][edge] : 0.0f) + load(child.value[first ^ 1]);
-    return;
-  }
-  discount = discount_into(child, discount);
-  for (int p = 0; p < 2; ++p) {
-    const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;
-    edges.q[p][edge] = static_cast<float>(reward + discount * static_cast<double>(load(child.value[player_below(edges, edge, p)])));
-  }
+  const auto [first, second] = worth(edges, edge, child, discount);
+  edges.q[0][edge] = first;
+  edges.q[1][edge] = second;
 }
 
 // Guards everything of one node but `value` and `status`; free when a search runs in one thread.

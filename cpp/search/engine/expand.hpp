@@ -197,8 +197,8 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     NodeLock lock(node, threaded());
     if (swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
       const Edges edges = graph_.lone_edges(node);
-      update_edge(graph_, settings_, node, edges, step->edge);
-      update_value_wide(node, edges.child, edge_capacity(node.opened));
+      const auto [first, second] = worth(edges, step->edge, graph_.node(child_of(edges, step->edge)), settings_.discount);
+      update_value_wide(node, edges.child, edge_capacity(node.opened), step->edge, first, second);
       continue;
     }
     const Edges edges = graph_.edges(node);
