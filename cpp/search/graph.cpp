@@ -88,6 +88,7 @@ NodeId Graph::create(int thread, Key key) {
   if (extras_.proofs) new (&proof(*fresh)) Proof{};
   if (extras_.strategies) new (&mixing(*fresh)) Mixing{};
   if (extras_.weights) new (&weights(*fresh)) Weights{};
+  if (extras_.parents) new (&parents(*fresh)) Parents{};
   return id;
 }
 
@@ -112,10 +113,35 @@ void Graph::fill_marginals(const Node& node) const {
   sums.sum_up(edges);
 }
 
-void Graph::add_parent(int thread, const Node& child, NodeId parent) {
+Offset Graph::chain(int thread, NodeId parent, Offset next) {
   const Offset link = allocator(thread).allocate(sizeof(ParentLink) / 4);
-  *arena_.at<ParentLink>(link) = {parent, proof(child).parents};
-  proof(child).parents = link;
+  *arena_.at<ParentLink>(link) = {parent, next};
+  return link;
+}
+
+void Graph::add_parent(int thread, const Node& child, NodeId parent) {
+  proof(child).parents = chain(thread, parent, proof(child).parents);
+}
+
+// Notes the parents of all these nodes anew, which lead to nobody else. What each has not looked at is not known any more.
+void Graph::note_parents(const std::vector<NodeId>& all) {
+  if (!extras_.parents) return;
+  for (const NodeId id : all) {
+    for (Offset at = parents(node(id)).more; at;) {
+      const Offset next = arena_.at<ParentLink>(at)->next;
+      allocators_[0].release(at, sizeof(ParentLink) / 4);
+      at = next;
+    }
+    parents(node(id)) = {};
+  }
+  for (const NodeId id : all) {
+    Node& parent = node(id);
+    parent.stale = true;
+    if (!parent.opened) continue;
+    const Edges edges = this->edges(parent);
+    for (std::uint32_t e = 0; e < parent.opened; ++e)
+      if (const NodeId child = child_of(edges, e); child && child != terminal_) note_parent(0, node(child), id);
+  }
 }
 
 void Graph::give_strategies(int thread, Node& node) {
@@ -276,6 +302,7 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
   }
   std::memcpy(static_cast<void*>(&to + 1), &from + 1, (node_words() - kNodeWords) * 4);
   if (extras_.proofs) proof(to).parents = 0;
+  if (extras_.parents) parents(to) = {};
   if (extras_.strategies && mixing(from).block) {
     give_strategies(0, to);
     std::memcpy(strategies(to), old.strategies(from), strategy_words(from) * 4);
@@ -325,6 +352,12 @@ void Graph::release_blocks(Allocator& allocator, NodeId id) {
   if (old.words) allocator.release(old.words, block_words(old));
   if (old.opened) allocator.release(old.edges, Edges::words(edge_capacity(old.opened), old.rewarded, old.joint()));
   if (extras_.strategies && mixing(old).block) allocator.release(mixing(old).block, strategy_words(old));
+  if (extras_.parents)
+    for (Offset at = parents(old).more; at;) {
+      const Offset next = arena_.at<ParentLink>(at)->next;
+      allocator.release(at, sizeof(ParentLink) / 4);
+      at = next;
+    }
   allocator.release(id, node_words());
 }
 
@@ -352,6 +385,7 @@ NodeId Graph::keep(NodeId old_root, NodeId root, bool moves) {
   set_count(static_cast<std::uint32_t>(reached.size()));
   grow_again();
   fill_table(reached);
+  note_parents(reached);
   return root;
 }
 
@@ -382,6 +416,7 @@ NodeId Graph::compact(NodeId root) {
   set_count(fresh.count());
   grow_again();
   fill_table(moved);
+  note_parents(moved);
   return new_root;
 }
 

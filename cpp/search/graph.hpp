@@ -84,6 +84,7 @@ class Graph {
     bool strategies = false;
     bool weights = false;
     bool marginals = false;
+    bool parents = false;
   };
   Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras);
 
@@ -123,6 +124,25 @@ class Graph {
   float* strategies(const Node& node) const { return arena_.at<float>(mixing(node).block); }
   Weights& weights(const Node& node) const {
     return *extra<Weights>(node, kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0));
+  }
+
+  Parents& parents(const Node& node) const { return *extra<Parents>(node, node_words() - kParentsWords); }
+  void note_parent(int thread, const Node& child, NodeId parent) {
+    Parents& all = parents(child);
+    if (!all.first) all.first = parent;
+    else all.more = chain(thread, parent, all.more);
+  }
+  // Marks everybody as stale who leads to the node, but for one link of `but`, which has heard of it.
+  [[gnu::always_inline]] void make_stale(const Node& child, NodeId but) const {
+    const Parents& all = parents(child);
+    if (!all.first) return;
+    if (all.first != but) node(all.first).stale = true;
+    else but = 0;
+    for (Offset at = all.more; at; at = arena_.at<ParentLink>(at)->next) {
+      const NodeId parent = arena_.at<ParentLink>(at)->parent;
+      if (parent != but) node(parent).stale = true;
+      else but = 0;
+    }
   }
 
   bool full() const { return reserved_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed); }
@@ -187,7 +207,7 @@ class Graph {
   }
   std::uint32_t node_words() const {
     return kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0) +
-           (extras_.weights ? kWeightsWords : 0);
+           (extras_.weights ? kWeightsWords : 0) + (extras_.parents ? kParentsWords : 0);
   }
   bool reserve(int thread);
   void set_count(std::uint32_t count);
@@ -206,6 +226,8 @@ class Graph {
   std::uint64_t mark(NodeId root, std::vector<NodeId>& reached) const;
   void release_blocks(Allocator& allocator, NodeId id);
   void fill_table(const std::vector<NodeId>& all);
+  Offset chain(int thread, NodeId parent, Offset next);
+  void note_parents(const std::vector<NodeId>& all);
 
   bool shared_;
   bool locked_;

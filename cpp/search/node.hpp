@@ -58,6 +58,7 @@ struct Node {
   bool rewarded : 1;  // the edge block has rewards
   bool touched : 1;   // its value has to be recomputed; see Search::touch
   bool tallied : 1;   // its words are followed by Marginals
+  bool stale : 1;     // a child may have changed that it has not looked at; see Graph::make_stale
 
   // Who chooses among several outcomes here; player 0 if nobody does. Only meaningful unless `joint`.
   int chooser() const { return outcomes[0] > 1 || !acts(acting, 1) ? 0 : 1; }
@@ -100,6 +101,13 @@ struct Weights {
   float mean;  // of all visits of the node: see update_weights
 };
 constexpr std::uint32_t kWeightsWords = sizeof(Weights) / 4;
+
+// Who leads to a node that may be shared: the first link here, the others in a chain.
+struct Parents {
+  NodeId first;
+  Offset more;
+};
+constexpr std::uint32_t kParentsWords = sizeof(Parents) / 4;
 
 // --- words -----------------------------------------------------------------------------------------------------------
 

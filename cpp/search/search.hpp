@@ -44,7 +44,8 @@ class Search final : public AnySearch {
         settings_(settings),
         graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads,
                {settings.solver, mixes(settings), settings.error_scale > 0.0,
-                settings.opponent_weights == OpponentWeights::kConditional && !mixes(settings)}),
+                settings.opponent_weights == OpponentWeights::kConditional && !mixes(settings),
+                tells_parents(dynamics_, settings)}),
         observation_size_(observation_size),
         root_cursor_(std::move(root)) {
     constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
@@ -57,8 +58,9 @@ class Search final : public AnySearch {
       throw InvalidInput("error_scale needs the errors of values, which a latent model does not predict");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     if constexpr (D::kChance) refuse_chance();
-    plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0 && !weighted();
+    plain_ = is_plain(settings);
     swift_ = plain_ && !settings_.graph && settings.normalize == Normalize::kNone && settings.fpu != FirstPlay::kReduction;
+    tells_ = graph_.extras().parents;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     if constexpr (D::kLatent) slots_.open(dynamics_.slots(), threaded());
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
@@ -259,6 +261,15 @@ class Search final : public AnySearch {
   // Whether the backups of a batch may be made together: values then depend on the edges alone, not on the order of
   // visits, and every node has one path from the root.
   bool defers() const { return plain_ && !settings_.graph && settings_.normalize != Normalize::kMinMax; }
+  static bool is_plain(const Settings& s) {
+    return !s.solver && s.selection == Selection::kPuct && s.forced_playouts == 0.0 && s.error_scale == 0.0;
+  }
+  // Whether nodes are told of children that have changed on other ways. Otherwise each looks at all of its children at every
+  // visit: in threads, which would have to lock the parents, where proofs, mixing or weights change values elsewhere, where
+  // there is chance, and with a discount, where a look at what is as it was still rounds sums anew.
+  static bool tells_parents(const D& dynamics, const Settings& s) {
+    return is_plain(s) && s.graph && !D::kLatent && s.threads == 1 && s.discount == 1.0 && !dynamics.has_chance();
+  }
   bool threaded() const { return settings_.threads > 1; }
   bool weighted() const { return settings_.error_scale > 0.0; }
 
@@ -299,7 +310,7 @@ class Search final : public AnySearch {
   std::uint32_t choose_edge(Worker& worker, Node& node);
   std::uint32_t choose_chance(Worker& worker, Node& node);
   void check_kind(const Node& child, bool chance) const;
-  Pick pick_edge(Worker& worker, const Node& node, const Ranges& ranges);
+  Pick pick_edge(Worker& worker, Node& node, const Ranges& ranges);
   Pick pick_by_rule(Worker& worker, const Node& node, const Ranges& ranges);
   void begin_races(const Node& root);
   Turn take_turn(Worker& worker, Node& node);
@@ -411,6 +422,7 @@ class Search final : public AnySearch {
   std::int64_t wanted_ = 0;   // simulations of this run
   bool zero_sum_ = false;
   bool plain_ = true;  // PUCT and nothing else: the rest need not be looked at, turn by turn
+  bool tells_ = false;  // see tells_parents
   bool swift_ = true;  // and over a tree, on the scale of the values: where one player acts alone, edges are all there is to know
   Race races_[2];
   Rng noise_{0};

@@ -88,8 +88,11 @@ RAMIFY_HOT std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
 
 // The rule that the settings ask for, and what may overrule it.
 template <class D>
-RAMIFY_HOT Pick Search<D>::pick_edge(Worker& worker, const Node& node, const Ranges& ranges) {
-  if (settings_.graph) refresh_edges(graph_, settings_, node);
+RAMIFY_HOT Pick Search<D>::pick_edge(Worker& worker, Node& node, const Ranges& ranges) {
+  if (settings_.graph && (!tells_ || node.stale)) {
+    refresh_edges(graph_, settings_, node);
+    node.stale = false;
+  }
   if (plain_) [[likely]] return select(graph_, settings_, node, ranges);
   return pick_by_rule(worker, node, ranges);
 }
@@ -207,6 +210,10 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards r
   if (settings_.solver && settings_.graph && !over) {
     const NodeLock guard(graph_.node(child), threaded());
     graph_.add_parent(worker.index, graph_.node(child), worker.path.back().node);
+  }
+  if (tells_ && !over) {
+    graph_.note_parent(worker.index, graph_.node(child), worker.path.back().node);
+    node.stale |= found;
   }
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
   const Edges edges = graph_.edges(node);

@@ -187,6 +187,10 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
   if (worker.defers) return;
   bool news = settings_.solver;  // whether something more is proven of the child
+  if (tells_ && !path.empty()) {
+    const Step& last = path.back();
+    graph_.make_stale(graph_.node(child_of(graph_.edges(graph_.node(last.node)), last.edge)), last.node);
+  }
   auto end = path.rend();
   if (worker.saves_news && !path.empty()) {  // the root hears of it later
     worker.news.push_back(path.front().edge);
@@ -204,7 +208,10 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
     const Edges edges = graph_.edges(node);
     take_news(node, edges, step->edge);
     if (plain_) [[likely]] {
+      const float before[2] = {node.value[0], node.value[1]};
       average(node, edges);
+      if (tells_ && (before[0] != node.value[0] || before[1] != node.value[1]))
+        graph_.make_stale(node, step + 1 == path.rend() ? 0 : (step + 1)->node);
       continue;
     }
     if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
@@ -318,6 +325,7 @@ void Search<D>::cancel_step(const Step& step, std::uint32_t visits) {
   node.visits -= visits;
   if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, edges, step.edge);
   revalue(node, edges);
+  if (tells_) graph_.make_stale(node, 0);
 }
 
 template <class D>
