@@ -140,6 +140,9 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //       `actions` and rng.below would draw them, player 0 first; returns the sum of the rewards, which must be exact in any
 //       order, and adds to `turns`. For speed alone. Left out: turn by turn.
 
+//   static constexpr bool kBothAct = true  both players act at every turn, or at nearly every one: a search need not ask
+//       whether one acts alone. For speed alone. Left out: it asks.
+
 //   void go_on(state, Joint joint)         as apply, where it is known from before that the game is not over then, and what it
 //       pays; the state must be the same. For speed alone: a search comes through known positions at every turn but its last.
 //       Left out: apply.

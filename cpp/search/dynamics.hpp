@@ -32,6 +32,7 @@ class RulesDynamics {
   static constexpr bool kMerges = MergesActions<R>;
   static constexpr bool kExchanges = requires { requires R::kCanonicalExchanges; };
   static constexpr bool kChance = HasChance<R>;
+  static constexpr bool kBothAct = requires { requires R::kBothAct; };
 
   RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
     for (const Symmetry& symmetry : symmetries) {
@@ -134,6 +135,7 @@ class LatentDynamics {
   static constexpr bool kMerges = false;
   static constexpr bool kExchanges = false;
   static constexpr bool kChance = false;
+  static constexpr bool kBothAct = false;
 
   LatentDynamics(int num_actions, ActingOrder order, std::shared_ptr<Slots> slots)
       : num_actions_(num_actions), order_(order), slots_(std::move(slots)) {

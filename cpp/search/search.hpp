@@ -354,6 +354,7 @@ class Search final : public AnySearch {
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
   void look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Node& node, const Edges& edges, std::uint32_t edge);
+  void widen_bounds(const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
   void touch(const std::vector<Step>& path);
   void settle();
@@ -361,6 +362,7 @@ class Search final : public AnySearch {
   void spread_proofs(Worker& worker);
   void tell_root(Worker& worker);
   void average(Node& node, const Edges& edges);
+  void average_and_tell(Node& node, const Edges& edges, NodeId above);
   void revalue(Node& node, const Edges& edges);
   void cancel_step(const Step& step, std::uint32_t visits = 1);
   void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1);

@@ -162,7 +162,7 @@ RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& n
     if (graph_.full()) return {kUntried, 0, 0, {}};
     list_late(graph_, worker, worker.node, worker.cursor, worker.symmetry);
   }
-  if (swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
+  if (!D::kBothAct && swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
     const int player = node.acting == kSecond;
     const std::uint32_t count = node.opened + (node.opened < node.outcomes[player]);
     if (count <= kWide && !graph_.full()) return take_turn_alone(worker, node, player, count);
