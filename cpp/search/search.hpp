@@ -332,7 +332,7 @@ class Search final : public AnySearch {
   void check_zero_sum(const Rewards& rewards) const;
   void orient(Worker& worker, Node& node);
   void prepare(Worker& worker, Node& node, bool lists_late);
-  void list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor) const;
+  void list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, bool uniform) const;
   void list_late(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, int symmetry) const;
   int outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index) const;
   int legal_of(NodeId id, const Cursor& cursor, int player, Action* actions) const;

@@ -37,7 +37,7 @@ Chess::Chess(Params& params) {
 }
 
 // All but the judgement whether the game is over.
-void Chess::step(State& s, Move move) {
+void Chess::apply_move(State& s, Move move) {
   const Key before = s.position.key;
   const Square flip = s.position.flip();
   const bool black = s.position.black;
@@ -58,7 +58,7 @@ void Chess::step(State& s, Move move) {
 }
 
 void Chess::play(State& s, Move move) const {
-  step(s, move);
+  apply_move(s, move);
   s.reason = judge(s);
 }
 
@@ -79,7 +79,7 @@ Rewards Chess::apply(State& s, Joint joint) const {
   return returns(s);
 }
 
-void Chess::go_on(State& s, Joint joint) const { step(s, move_of(s.position, joint[s.position.black])); }
+void Chess::go_on(State& s, Joint joint) const { apply_move(s, move_of(s.position, joint[s.position.black])); }
 
 Rewards Chess::returns(const State& s) const {
   return s.reason == kCheckmate ? win_for(!s.position.black) : Rewards{0.0f, 0.0f};

@@ -145,7 +145,7 @@ class Chess {
   State setup(const chess::Setup& given) const;
   State with_history(const chess::Setup& given, const Value& moves) const;
   void set_last(State& s, const Value& move) const;
-  static void step(State& s, chess::Move move);
+  static void apply_move(State& s, chess::Move move);
   void play(State& s, chess::Move move) const;
   std::optional<chess::Move> legal_move(const State& s, const Value& word) const;
   void play_all(State& s, const Value& moves) const;

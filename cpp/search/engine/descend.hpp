@@ -427,12 +427,12 @@ template <class D>
 void Search<D>::prepare(Worker& worker, Node& node, bool lists_late) {
   orient(worker, node);
   if (lists_late && !node.words && worker.node != root_) return;
-  list_outcomes(graph_, worker, worker.node, worker.cursor);
+  list_outcomes(graph_, worker, worker.node, worker.cursor, false);
 }
 
-// Gives a node its outcomes and the actions of its words; priors follow with the evaluation.
+// Gives a node its outcomes and the actions of its words. Priors are uniform, or follow with the evaluation.
 template <class D>
-void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor) const {
+void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, bool uniform) const {
   Node& node = graph.node(id);
   int counts[2] = {1, 1};
   Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
@@ -444,7 +444,10 @@ void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cur
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
     std::uint32_t* words = graph.words(node, p);
-    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) words[i] = make_word(0.0f, lists[p][i]);
+    const std::uint32_t n = node.outcomes[p];
+    const std::uint32_t word = make_word(uniform ? 1.0f / static_cast<float>(n) : 0.0f, 0);  // of action 0
+    const Action* const actions = lists[p];
+    for (std::uint32_t i = 0; i < n; ++i) words[i] = word - static_cast<std::uint32_t>(actions[i]);
   }
 }
 
@@ -452,9 +455,8 @@ void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cur
 // node elsewhere. The cursor is at its position, which a symmetry turns to the orientation of the node.
 template <class D>
 void Search<D>::list_late(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, int symmetry) const {
-  if (symmetry) list_outcomes(graph, worker, id, dynamics_.transform(cursor, symmetry));
-  else list_outcomes(graph, worker, id, cursor);
-  fill_uniform(graph, graph.node(id));
+  if (symmetry) list_outcomes(graph, worker, id, dynamics_.transform(cursor, symmetry), true);
+  else list_outcomes(graph, worker, id, cursor, true);
   graph.settle_next(graph.node(id));
 }
 
