@@ -64,6 +64,9 @@ class Arena {
     return take((words + 1) & ~1u);
   }
 
+  // How much of it was ever handed out, in words, blocks that were released since included.
+  std::uint32_t taken() const { return next_; }
+
   // Everything is free again; the first chunk stays, for what comes next.
   void clear() {
     for (std::uint32_t chunk = 1; chunk < count_; ++chunk) {

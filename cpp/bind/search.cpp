@@ -286,7 +286,7 @@ void bind_search(nb::module_& m) {
            nb::sig("def principal_variation(self) -> list[tuple[int, int]]"))
       .def("advance", [](BoundSearch& s, Action first, Action second) {
              const auto search = s.search.use();
-             const PythonSection section(search->needs_python());
+             const MaybeRelease release(search->needs_python());
              return search->advance({{first, second}});
            },
            "first"_a, "second"_a)

@@ -51,14 +51,18 @@ class ConnectFour {
     return count;
   }
 
-  Rewards apply(State& s, Joint joint) const {
+  void go_on(State& s, Joint joint) const {
     const int mover = s.second;
     const Cells taken = s.stones[0] | s.stones[1];
-    Cells& own = s.stones[static_cast<std::size_t>(mover)];
     const Cells bottom = Cells{1} << (joint[mover] * kStride);
-    own |= (taken + bottom) & column_mask(joint[mover]);  // the carry stops at the lowest empty cell
+    s.stones[static_cast<std::size_t>(mover)] |= (taken + bottom) & column_mask(joint[mover]);  // the carry stops at the lowest empty cell
     s.second = !s.second;
-    const bool won = has_line(own);
+  }
+
+  Rewards apply(State& s, Joint joint) const {
+    const int mover = s.second;
+    go_on(s, joint);
+    const bool won = has_line(s.stones[static_cast<std::size_t>(mover)]);
     s.over = won || (s.stones[0] | s.stones[1]) == kBoard;
     return won ? win_for(mover) : Rewards{0.0f, 0.0f};
   }

@@ -29,6 +29,7 @@ namespace ramify {
 class Goofspiel {
  public:
   static constexpr std::string_view name = "goofspiel";
+  static constexpr bool kBothAct = true;
   static constexpr int kMaxCards = 16;
   static constexpr std::size_t kMaxPoints = kMaxCards * (kMaxCards + 1) / 2;
 

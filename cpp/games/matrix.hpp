@@ -20,6 +20,7 @@ namespace ramify {
 class Matrix {
  public:
   static constexpr std::string_view name = "matrix";
+  static constexpr bool kBothAct = true;
   static constexpr std::int64_t kMaxActions = 1024;
 
   struct State {

@@ -33,6 +33,7 @@ using Shape = std::vector<int>;        // of an observation: usually channels, r
 // Who chooses now, as a bit mask over players; or that chance decides.
 enum Acting : std::uint8_t { kOver = 0, kFirst = 1, kSecond = 2, kBoth = 3, kChance = 4 };
 constexpr bool acts(Acting acting, int player) { return (acting >> player) & 1; }
+constexpr bool acts_alone(Acting acting) { return acting == kFirst || acting == kSecond; }
 constexpr Acting exchanged(Acting acting) {
   return acting == kChance ? kChance : static_cast<Acting>((acting & 1) << 1 | acting >> 1);
 }
@@ -138,6 +139,13 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   Rewards play_randomly(state, Rng& rng, int most, int& turns)   plays on, at most `most` turns, by actions drawn as
 //       `actions` and rng.below would draw them, player 0 first; returns the sum of the rewards, which must be exact in any
 //       order, and adds to `turns`. For speed alone. Left out: turn by turn.
+
+//   static constexpr bool kBothAct = true  both players act at every turn, or at nearly every one: a search need not ask
+//       whether one acts alone. For speed alone. Left out: it asks.
+
+//   void go_on(state, Joint joint)         as apply, where it is known from before that the game is not over then, and what it
+//       pays; the state must be the same. For speed alone: a search comes through known positions at every turn but its last.
+//       Left out: apply.
 
 //   void chance(state, ChanceEvent& event) and Action peek_chance(state)   where `acting` says kChance: what may happen, and
 //       what happens in this very game, by a seed in the state that `key` leaves out. `apply` then gets chance_joint of an

@@ -16,7 +16,7 @@ void update_value(const Graph& graph, Node& node, const Edges& edges) {
       store(node.value[p], static_cast<float>((static_cast<double>(node.evaluation[p]) + seen.head->sum[p]) / total));
     return;
   }
-  if (use_wide) return update_value_wide(node, edges);
+  if (use_wide) return update_value_wide(node, edges.child, edge_capacity(node.opened));
   const std::uint32_t opened = node.opened;
   // Two edges at a time; two running sums for each player, so that the additions of one do not wait for the other.
   Double2 sums[2][2] = {{{node.evaluation[0], 0.0}, {}}, {{node.evaluation[1], 0.0}, {}}};

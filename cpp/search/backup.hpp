@@ -8,8 +8,8 @@
 namespace ramify {
 
 // Takes over the child's value into edge `edge`.
-inline void update_edge(const Graph& graph, const Settings& settings, const Node& node, const Edges& edges,
-                        std::uint32_t edge) {
+[[gnu::always_inline]] inline void update_edge(const Graph& graph, const Settings& settings, const Node& node,
+                                               const Edges& edges, std::uint32_t edge) {
   graph.note_change(node, edges, edge);
   edges.child[edge] &= ~kPending;
   take_value(edges, edge, graph.node(child_of(edges, edge)), settings.discount);

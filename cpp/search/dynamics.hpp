@@ -32,6 +32,7 @@ class RulesDynamics {
   static constexpr bool kMerges = MergesActions<R>;
   static constexpr bool kExchanges = requires { requires R::kCanonicalExchanges; };
   static constexpr bool kChance = HasChance<R>;
+  static constexpr bool kBothAct = requires { requires R::kBothAct; };
 
   RulesDynamics(const R& rules, const std::vector<Symmetry>& symmetries) : rules_(&rules) {
     for (const Symmetry& symmetry : symmetries) {
@@ -47,6 +48,11 @@ class RulesDynamics {
   int num_actions() const { return rules_->num_actions(); }
   Acting acting(const Cursor& cursor) const { return rules_->acting(cursor); }
   Rewards apply(Cursor& cursor, Joint joint) const { return rules_->apply(cursor, joint); }
+  // As apply, where the game is known to go on.
+  void go_on(Cursor& cursor, Joint joint) const {
+    if constexpr (requires { rules_->go_on(cursor, joint); }) rules_->go_on(cursor, joint);
+    else rules_->apply(cursor, joint);
+  }
   Key key(const Cursor& cursor) const { return rules_->key(cursor); }
   void chance(const Cursor& cursor, ChanceEvent& event) const {
     if constexpr (kChance) rules_->chance(cursor, event);
@@ -129,6 +135,7 @@ class LatentDynamics {
   static constexpr bool kMerges = false;
   static constexpr bool kExchanges = false;
   static constexpr bool kChance = false;
+  static constexpr bool kBothAct = false;
 
   LatentDynamics(int num_actions, ActingOrder order, std::shared_ptr<Slots> slots)
       : num_actions_(num_actions), order_(order), slots_(std::move(slots)) {
@@ -145,6 +152,7 @@ class LatentDynamics {
     if (order_ == ActingOrder::kAlternating) cursor.acting = cursor.acting == kFirst ? kSecond : kFirst;
     return {0.0f, 0.0f};
   }
+  void go_on(Cursor& cursor, Joint joint) const { apply(cursor, joint); }
   Key key(const Cursor&) const { return 0; }
   bool has_chance() const { return false; }
   float remaining(const Cursor&) const { return 1.0f; }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/lanes.hpp"
 
@@ -87,6 +88,7 @@ NodeId Graph::create(int thread, Key key) {
   if (extras_.proofs) new (&proof(*fresh)) Proof{};
   if (extras_.strategies) new (&mixing(*fresh)) Mixing{};
   if (extras_.weights) new (&weights(*fresh)) Weights{};
+  if (extras_.parents) new (&parents(*fresh)) Parents{};
   return id;
 }
 
@@ -111,10 +113,35 @@ void Graph::fill_marginals(const Node& node) const {
   sums.sum_up(edges);
 }
 
-void Graph::add_parent(int thread, const Node& child, NodeId parent) {
+Offset Graph::chain(int thread, NodeId parent, Offset next) {
   const Offset link = allocator(thread).allocate(sizeof(ParentLink) / 4);
-  *arena_.at<ParentLink>(link) = {parent, proof(child).parents};
-  proof(child).parents = link;
+  *arena_.at<ParentLink>(link) = {parent, next};
+  return link;
+}
+
+void Graph::add_parent(int thread, const Node& child, NodeId parent) {
+  proof(child).parents = chain(thread, parent, proof(child).parents);
+}
+
+// Notes the parents of all these nodes anew, which lead to nobody else. What each has not looked at is not known any more.
+void Graph::note_parents(const std::vector<NodeId>& all) {
+  if (!extras_.parents) return;
+  for (const NodeId id : all) {
+    for (Offset at = parents(node(id)).more; at;) {
+      const Offset next = arena_.at<ParentLink>(at)->next;
+      allocators_[0].release(at, sizeof(ParentLink) / 4);
+      at = next;
+    }
+    parents(node(id)) = {};
+  }
+  for (const NodeId id : all) {
+    Node& parent = node(id);
+    parent.stale = true;
+    if (!parent.opened) continue;
+    const Edges edges = this->edges(parent);
+    for (std::uint32_t e = 0; e < parent.opened; ++e)
+      if (const NodeId child = child_of(edges, e); child && child != terminal_) note_parent(0, node(child), id);
+  }
 }
 
 void Graph::give_strategies(int thread, Node& node) {
@@ -139,19 +166,39 @@ void Graph::settle_next(Node& node) const {
   std::swap(all[first], all[place]);
 }
 
+namespace {
+
+// Copies what is in all blocks. `bytes` of one array; a constant where there are few edges, so that nothing is called.
+template <class Bytes>
+[[gnu::always_inline]] inline void copy_edges(const Edges& to, const Edges& from, Bytes bytes) {
+  std::memcpy(to.child, from.child, bytes);
+  std::memcpy(to.visits, from.visits, bytes);
+  std::memcpy(to.q[0], from.q[0], bytes);
+  std::memcpy(to.q[1], from.q[1], bytes);
+}
+void copy_edges_of(const Edges& to, const Edges& from, std::uint32_t count) {
+  switch (count) {
+    case 1: return copy_edges(to, from, std::integral_constant<std::size_t, 4>{});
+    case 2: return copy_edges(to, from, std::integral_constant<std::size_t, 8>{});
+    case 4: return copy_edges(to, from, std::integral_constant<std::size_t, 16>{});
+    case 6: return copy_edges(to, from, std::integral_constant<std::size_t, 24>{});
+    default: return copy_edges(to, from, std::size_t{count} * 4);
+  }
+}
+
+}  // namespace
+
 void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded) {
   const bool joint = node.joint();
   const Offset block = allocator(thread).allocate(Edges::words(capacity, rewarded, joint));
   const Edges to = Edges::of(arena_.at<std::uint32_t>(block), capacity, rewarded, joint);
   if (node.opened) {
     const Edges from = edges(node);
+    copy_edges_of(to, from, node.opened);
     const std::size_t bytes = node.opened * 4;
-    std::memcpy(to.child, from.child, bytes);
-    std::memcpy(to.visits, from.visits, bytes);
-    for (int p = 0; p < 2; ++p) {
-      std::memcpy(to.q[p], from.q[p], bytes);
+    for (int p = 0; rewarded && p < 2; ++p) {
       if (node.rewarded) std::memcpy(to.reward[p], from.reward[p], bytes);
-      else if (rewarded) std::fill(to.reward[p], to.reward[p] + capacity, 0.0f);
+      else std::fill(to.reward[p], to.reward[p] + capacity, 0.0f);
     }
     if (joint) std::memcpy(to.pair, from.pair, bytes);
     allocator(thread).release(node.edges, Edges::words(edge_capacity(node.opened), node.rewarded, joint));
@@ -212,11 +259,8 @@ std::uint32_t Graph::open_outcome(int thread, Node& node, std::uint32_t place) {
   return edge;
 }
 
-void Graph::set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
-  if (!node.rewarded) {
-    if (reward[0] == 0.0f && reward[1] == 0.0f) return;
-    move_block(thread, node, edge_capacity(node.opened), true);
-  }
+void Graph::write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
+  if (!node.rewarded) move_block(thread, node, edge_capacity(node.opened), true);
   const Edges all = edges(node);
   all.reward[0][edge] = reward[0];
   all.reward[1][edge] = reward[1];
@@ -258,6 +302,7 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
   }
   std::memcpy(static_cast<void*>(&to + 1), &from + 1, (node_words() - kNodeWords) * 4);
   if (extras_.proofs) proof(to).parents = 0;
+  if (extras_.parents) parents(to) = {};
   if (extras_.strategies && mixing(from).block) {
     give_strategies(0, to);
     std::memcpy(strategies(to), old.strategies(from), strategy_words(from) * 4);
@@ -271,6 +316,77 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
   from.lock = 1;
   from.words = copy;
   return copy;
+}
+
+// Words of all blocks of a node.
+std::uint32_t Graph::size_of(const Node& node) const {
+  std::uint32_t size = node_words();
+  if (node.words) size += block_words(node);
+  if (node.opened) size += Edges::words(edge_capacity(node.opened), node.rewarded, node.joint());
+  if (extras_.strategies && mixing(node).block) size += strategy_words(node);
+  return size;
+}
+
+// Locks what can be reached from `root` and is not locked, lists it, the root first, and returns its size in words.
+std::uint64_t Graph::mark(NodeId root, std::vector<NodeId>& reached) const {
+  std::uint64_t size = 0;
+  const auto reach = [&](NodeId id) {
+    if (id == terminal_ || node(id).lock) return;
+    reached.push_back(id);
+    node(id).lock = 1;
+    size += size_of(node(id));
+  };
+  reach(root);
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const Node& parent = node(reached[i]);
+    if (!parent.opened) continue;
+    const Edges all = edges(parent);
+    for (std::uint32_t e = 0; e < parent.opened; ++e)
+      if (const NodeId child = child_of(all, e)) reach(child);
+  }
+  return size;
+}
+
+void Graph::release_blocks(Allocator& allocator, NodeId id) {
+  const Node& old = node(id);
+  if (old.words) allocator.release(old.words, block_words(old));
+  if (old.opened) allocator.release(old.edges, Edges::words(edge_capacity(old.opened), old.rewarded, old.joint()));
+  if (extras_.strategies && mixing(old).block) allocator.release(mixing(old).block, strategy_words(old));
+  if (extras_.parents)
+    for (Offset at = parents(old).more; at;) {
+      const Offset next = arena_.at<ParentLink>(at)->next;
+      allocator.release(at, sizeof(ParentLink) / 4);
+      at = next;
+    }
+  allocator.release(id, node_words());
+}
+
+void Graph::fill_table(const std::vector<NodeId>& all) {
+  table_.clear();
+  if (!shared_) return;
+  for (std::size_t i = 1; i < all.size(); ++i) {  // all but the root
+    const NodeId id = all[i];
+    table_.find_or_create(node(id).key, false, [id] { return id; });
+  }
+}
+
+NodeId Graph::keep(NodeId old_root, NodeId root, bool moves) {
+  std::vector<NodeId> reached;
+  const std::uint64_t size = mark(root, reached);
+  // Little beside the memory it lies in: a copy costs little more, and the rest can go. Chains of parents are made anew with a copy.
+  if (moves || (extras_.proofs && shared_) || 4 * size <= arena_.taken()) {
+    for (const NodeId id : reached) node(id).lock = 0;
+    return compact(root);
+  }
+  std::vector<NodeId> left;
+  mark(old_root, left);
+  for (std::size_t i = 0; i < left.size(); ++i) release_blocks(allocators_[i % allocators_.size()], left[i]);
+  for (const NodeId id : reached) node(id).lock = 0;
+  set_count(static_cast<std::uint32_t>(reached.size()));
+  grow_again();
+  fill_table(reached);
+  note_parents(reached);
+  return root;
 }
 
 NodeId Graph::compact(NodeId root) {
@@ -293,18 +409,14 @@ NodeId Graph::compact(NodeId root) {
       if (fresh.count() != before) moved.push_back(copy);
     }
   }
-  table_.clear();
   arena_.swap(fresh.arena_);
   for (Allocator& allocator : allocators_) allocator.reset();
   allocators_[0].adopt(fresh.allocators_[0]);
   terminal_ = fresh.terminal_;
   set_count(fresh.count());
   grow_again();
-  if (shared_)
-    for (std::size_t i = 1; i < moved.size(); ++i) {  // all but the root
-      const NodeId id = moved[i];
-      table_.find_or_create(node(id).key, false, [id] { return id; });
-    }
+  fill_table(moved);
+  note_parents(moved);
   return new_root;
 }
 

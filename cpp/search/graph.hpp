@@ -54,7 +54,7 @@ class Table {
 
  private:
   static constexpr int kShardBits = 5;
-  struct Shard {
+  struct alignas(64) Shard {  // or threads in two shards would write one cache line
     std::mutex mutex;
     std::vector<NodeId> slots;  // 0: free; a power of two, at most half full
     std::size_t count = 0;
@@ -84,6 +84,7 @@ class Graph {
     bool strategies = false;
     bool weights = false;
     bool marginals = false;
+    bool parents = false;
   };
   Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras);
 
@@ -108,6 +109,9 @@ class Graph {
   [[gnu::always_inline]] Edges edges(const Node& node) const {  // called at every turn: a call costs more than the work
     return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
   }
+  [[gnu::always_inline]] Edges lone_edges(const Node& node) const {  // the same where one player acts alone
+    return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, false);
+  }
 
   // Only with the extras of that name.
   Proof& proof(const Node& node) const { return *extra<Proof>(node, kNodeWords); }
@@ -120,6 +124,25 @@ class Graph {
   float* strategies(const Node& node) const { return arena_.at<float>(mixing(node).block); }
   Weights& weights(const Node& node) const {
     return *extra<Weights>(node, kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0));
+  }
+
+  Parents& parents(const Node& node) const { return *extra<Parents>(node, node_words() - kParentsWords); }
+  void note_parent(int thread, const Node& child, NodeId parent) {
+    Parents& all = parents(child);
+    if (!all.first) all.first = parent;
+    else all.more = chain(thread, parent, all.more);
+  }
+  // Marks everybody as stale who leads to the node, but for one link of `but`, which has heard of it.
+  [[gnu::always_inline]] void make_stale(const Node& child, NodeId but) const {
+    const Parents& all = parents(child);
+    if (!all.first) return;
+    if (all.first != but) node(all.first).stale = true;
+    else but = 0;
+    for (Offset at = all.more; at; at = arena_.at<ParentLink>(at)->next) {
+      const NodeId parent = arena_.at<ParentLink>(at)->parent;
+      if (parent != but) node(parent).stale = true;
+      else but = 0;
+    }
   }
 
   bool full() const { return reserved_.load(std::memory_order_relaxed) >= limit_.load(std::memory_order_relaxed); }
@@ -162,15 +185,19 @@ class Graph {
   // Makes a fresh node a chance event, and one of its outcomes a tried edge, whose index it returns.
   void begin_chance(int thread, Node& node, const ChanceEvent& event);
   std::uint32_t open_outcome(int thread, Node& node, std::uint32_t place);
-  void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
+  void set_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
+    if (node.rewarded || reward[0] != 0.0f || reward[1] != 0.0f) write_reward(thread, node, edge, reward);
+  }
 
   // Lets the players of a node change places, as it is stored: it stands for the same position seen the other way round.
   // No edge may lead to it.
   void exchange_players(Node& node) const;
 
   void clear();
-  // Keeps what can be reached from `root`, which leaves the table and becomes the root; returns its new id.
-  NodeId compact(NodeId root);
+  // Keeps what can be reached from `root`, a node below `old_root`, which leaves the table and takes its place; returns its
+  // new id. A large part of a graph stays where it is, and the room of the rest is used again; a small one is moved to memory
+  // of its own, and so is every one with `moves`.
+  NodeId keep(NodeId old_root, NodeId root, bool moves);
 
  private:
   // Extras lie behind their node, in the same block.
@@ -180,7 +207,7 @@ class Graph {
   }
   std::uint32_t node_words() const {
     return kNodeWords + (extras_.proofs ? kProofWords : 0) + (extras_.strategies ? kMixingWords : 0) +
-           (extras_.weights ? kWeightsWords : 0);
+           (extras_.weights ? kWeightsWords : 0) + (extras_.parents ? kParentsWords : 0);
   }
   bool reserve(int thread);
   void set_count(std::uint32_t count);
@@ -192,7 +219,15 @@ class Graph {
   void fill_marginals(const Node& node) const;
   std::uint32_t add_edge(int thread, Node& node, const float (&q)[2]);
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
+  void write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
+  NodeId compact(NodeId root);
+  std::uint32_t size_of(const Node& node) const;
+  std::uint64_t mark(NodeId root, std::vector<NodeId>& reached) const;
+  void release_blocks(Allocator& allocator, NodeId id);
+  void fill_table(const std::vector<NodeId>& all);
+  Offset chain(int thread, NodeId parent, Offset next);
+  void note_parents(const std::vector<NodeId>& all);
 
   bool shared_;
   bool locked_;

@@ -58,6 +58,7 @@ struct Node {
   bool rewarded : 1;  // the edge block has rewards
   bool touched : 1;   // its value has to be recomputed; see Search::touch
   bool tallied : 1;   // its words are followed by Marginals
+  bool stale : 1;     // a child may have changed that it has not looked at; see Graph::make_stale
 
   // Who chooses among several outcomes here; player 0 if nobody does. Only meaningful unless `joint`.
   int chooser() const { return outcomes[0] > 1 || !acts(acting, 1) ? 0 : 1; }
@@ -100,6 +101,13 @@ struct Weights {
   float mean;  // of all visits of the node: see update_weights
 };
 constexpr std::uint32_t kWeightsWords = sizeof(Weights) / 4;
+
+// Who leads to a node that may be shared: the first link here, the others in a chain.
+struct Parents {
+  NodeId first;
+  Offset more;
+};
+constexpr std::uint32_t kParentsWords = sizeof(Parents) / 4;
 
 // --- words -----------------------------------------------------------------------------------------------------------
 
@@ -213,18 +221,25 @@ inline double discount_into(const Node& child, double discount) {
   return discount == 1.0 || child.acting != kChance ? discount : 1.0;
 }
 
+// What an edge is worth by the value of its child, per player.
+[[gnu::always_inline]] inline std::pair<float, float> worth(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
+  const std::uint32_t first = edges.child[edge] & kExchanged;
+  const float rewards[2] = {edges.reward[0] ? edges.reward[0][edge] : 0.0f, edges.reward[0] ? edges.reward[1][edge] : 0.0f};
+  const float values[2] = {load(child.value[first]), load(child.value[first ^ 1])};
+  // The sum of two floats is the same rounded once as by way of a double.
+  if (discount == 1.0) return {rewards[0] + values[0], rewards[1] + values[1]};
+  discount = discount_into(child, discount);
+  const auto sum = [&](int p) {
+    return static_cast<float>(static_cast<double>(rewards[p]) + discount * static_cast<double>(values[p]));
+  };
+  return {sum(0), sum(1)};
+}
+
 // Takes the child's value over into its edge.
 inline void take_value(const Edges& edges, std::uint32_t edge, const Node& child, double discount) {
-  if (discount == 1.0) {  // the sum of two floats is the same rounded once as by way of a double
-    for (int p = 0; p < 2; ++p)
-      edges.q[p][edge] = (edges.reward[p] ? edges.reward[p][edge] : 0.0f) + load(child.value[player_below(edges, edge, p)]);
-    return;
-  }
-  discount = discount_into(child, discount);
-  for (int p = 0; p < 2; ++p) {
-    const double reward = edges.reward[p] ? static_cast<double>(edges.reward[p][edge]) : 0.0;
-    edges.q[p][edge] = static_cast<float>(reward + discount * static_cast<double>(load(child.value[player_below(edges, edge, p)])));
-  }
+  const auto [first, second] = worth(edges, edge, child, discount);
+  edges.q[0][edge] = first;
+  edges.q[1][edge] = second;
 }
 
 // Guards everything of one node but `value` and `status`; free when a search runs in one thread.

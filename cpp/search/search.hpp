@@ -27,6 +27,7 @@
 #include "search/root.hpp"
 #include "search/select.hpp"
 #include "search/slots.hpp"
+#include "search/wide.hpp"
 
 // Steps of every turn of a descent: together they cost less than the calls between them would.
 #define RAMIFY_HOT [[gnu::always_inline]] inline
@@ -43,7 +44,8 @@ class Search final : public AnySearch {
         settings_(settings),
         graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads,
                {settings.solver, mixes(settings), settings.error_scale > 0.0,
-                settings.opponent_weights == OpponentWeights::kConditional && !mixes(settings)}),
+                settings.opponent_weights == OpponentWeights::kConditional && !mixes(settings),
+                tells_parents(dynamics_, settings)}),
         observation_size_(observation_size),
         root_cursor_(std::move(root)) {
     constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
@@ -56,7 +58,9 @@ class Search final : public AnySearch {
       throw InvalidInput("error_scale needs the errors of values, which a latent model does not predict");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     if constexpr (D::kChance) refuse_chance();
-    plain_ = !settings.solver && settings.selection == Selection::kPuct && settings.forced_playouts == 0.0 && !weighted();
+    plain_ = is_plain(settings);
+    swift_ = plain_ && !settings_.graph && settings.normalize == Normalize::kNone && settings.fpu != FirstPlay::kReduction;
+    tells_ = graph_.extras().parents;
     if (settings.solver) zero_sum_ = dynamics_.stakes(root_cursor_).zero_sum;
     if constexpr (D::kLatent) slots_.open(dynamics_.slots(), threaded());
     for (int i = 0; i < settings.threads; ++i) workers_.push_back(std::make_unique<Worker>(i, root_cursor_, num_actions()));
@@ -257,6 +261,15 @@ class Search final : public AnySearch {
   // Whether the backups of a batch may be made together: values then depend on the edges alone, not on the order of
   // visits, and every node has one path from the root.
   bool defers() const { return plain_ && !settings_.graph && settings_.normalize != Normalize::kMinMax; }
+  static bool is_plain(const Settings& s) {
+    return !s.solver && s.selection == Selection::kPuct && s.forced_playouts == 0.0 && s.error_scale == 0.0;
+  }
+  // Whether nodes are told of children that have changed on other ways. Otherwise each looks at all of its children at every
+  // visit: in threads, which would have to lock the parents, where proofs, mixing or weights change values elsewhere, where
+  // there is chance, and with a discount, where a look at what is as it was still rounds sums anew.
+  static bool tells_parents(const D& dynamics, const Settings& s) {
+    return is_plain(s) && s.graph && !D::kLatent && s.threads == 1 && s.discount == 1.0 && !dynamics.has_chance();
+  }
   bool threaded() const { return settings_.threads > 1; }
   bool weighted() const { return settings_.error_scale > 0.0; }
 
@@ -297,10 +310,11 @@ class Search final : public AnySearch {
   std::uint32_t choose_edge(Worker& worker, Node& node);
   std::uint32_t choose_chance(Worker& worker, Node& node);
   void check_kind(const Node& child, bool chance) const;
-  Pick pick_edge(Worker& worker, const Node& node, const Ranges& ranges);
+  Pick pick_edge(Worker& worker, Node& node, const Ranges& ranges);
   Pick pick_by_rule(Worker& worker, const Node& node, const Ranges& ranges);
   void begin_races(const Node& root);
   Turn take_turn(Worker& worker, Node& node);
+  Turn take_turn_alone(Worker& worker, Node& node, int player, std::uint32_t count);
   void hand_out(Worker& worker, std::int64_t wanted);
   void take_back(Worker& worker);
   NodeId link(Worker& worker, Node& node, std::uint32_t edge, Rewards rewards);
@@ -318,7 +332,7 @@ class Search final : public AnySearch {
   void check_zero_sum(const Rewards& rewards) const;
   void orient(Worker& worker, Node& node);
   void prepare(Worker& worker, Node& node, bool lists_late);
-  void list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor) const;
+  void list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, bool uniform) const;
   void list_late(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, int symmetry) const;
   int outcomes_of(Worker& worker, NodeId id, const Cursor& cursor, int player, Action* actions, std::int16_t* index) const;
   int legal_of(NodeId id, const Cursor& cursor, int player, Action* actions) const;
@@ -340,6 +354,7 @@ class Search final : public AnySearch {
   void look_ahead(Worker& worker, const Cursor& cursor, Node& node);
   void look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Node& node, const Edges& edges, std::uint32_t edge);
+  void widen_bounds(const Edges& edges, std::uint32_t edge);
   void back_up(Worker& worker, const std::vector<Step>& path);
   void touch(const std::vector<Step>& path);
   void settle();
@@ -347,6 +362,7 @@ class Search final : public AnySearch {
   void spread_proofs(Worker& worker);
   void tell_root(Worker& worker);
   void average(Node& node, const Edges& edges);
+  void average_and_tell(Node& node, const Edges& edges, NodeId above);
   void revalue(Node& node, const Edges& edges);
   void cancel_step(const Step& step, std::uint32_t visits = 1);
   void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1);
@@ -408,6 +424,8 @@ class Search final : public AnySearch {
   std::int64_t wanted_ = 0;   // simulations of this run
   bool zero_sum_ = false;
   bool plain_ = true;  // PUCT and nothing else: the rest need not be looked at, turn by turn
+  bool tells_ = false;  // see tells_parents
+  bool swift_ = true;  // and over a tree, on the scale of the values: where one player acts alone, edges are all there is to know
   Race races_[2];
   Rng noise_{0};
   std::uint64_t chance_seed_ = 0;

@@ -13,13 +13,6 @@
 namespace ramify {
 namespace {
 
-// The part of the PUCT bonus that all outcomes share: c(N) * sqrt(N), c(N) = c_puct + log((N + c_base + 1) / c_base).
-float exploration(const Settings& s, const Node& node) {
-  const double n = s.parent_visits == ParentVisits::kNode ? node.visits : node.visits - 1.0;
-  const double c = s.c_base > 0.0 ? s.c_puct + std::log((n + s.c_base + 1.0) / s.c_base) : s.c_puct;
-  return static_cast<float>(c * std::sqrt(n));
-}
-
 inline float score_of(float q, float u, float prior, std::uint32_t visits) {
   return q + u * prior / static_cast<float>(static_cast<std::int32_t>(visits + 1));
 }
@@ -446,10 +439,11 @@ template <bool kRewarded>
 void refresh_undiscounted(const Graph& graph, const Node& node, const Edges& edges) {
   for (std::uint32_t e = 0; e < node.opened; ++e) {
     const std::uint32_t link = edges.child[e];
-    const NodeId id = child_of(edges, e);
-    if (!id) continue;
+    const NodeId id = link & ~(kPending | kExchanged);
+    if (link & kPending) {  // or the child has had a value before, and has one now
+      if (!id || load(graph.node(id).status) < Status::kReady) continue;
+    }
     const Node& child = graph.node(id);
-    if (load(child.status) < Status::kReady) continue;
     const std::uint32_t first = link & kExchanged;
     const float values[2] = {(kRewarded ? edges.reward[0][e] : 0.0f) + load(child.value[first]),
                              (kRewarded ? edges.reward[1][e] : 0.0f) + load(child.value[first ^ 1])};

@@ -1,6 +1,7 @@
 // Which edge a descent takes: decoupled PUCT, for one chooser or two (docs/methods/search.md).
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -95,6 +96,21 @@ struct OutcomeView {
 };
 OutcomeView view_outcomes(const Graph& graph, const Settings& settings, const Node& node, int player,
                           const Ranges& ranges);
+
+// Square roots of small numbers of visits: a descent waits for one at every level.
+inline const auto kRoots = [] {
+  std::array<double, 512> roots{};
+  for (std::size_t n = 0; n < roots.size(); ++n) roots[n] = std::sqrt(static_cast<double>(n));
+  return roots;
+}();
+
+// The part of the PUCT bonus that all outcomes share: c(N) * sqrt(N), c(N) = c_puct + log((N + c_base + 1) / c_base).
+inline float exploration(const Settings& s, const Node& node) {
+  const std::uint32_t visits = node.visits - (s.parent_visits == ParentVisits::kNode ? 0 : 1);
+  const double n = visits;
+  const double c = s.c_base > 0.0 ? s.c_puct + std::log((n + s.c_base + 1.0) / s.c_base) : s.c_puct;
+  return static_cast<float>(c * (visits < kRoots.size() ? kRoots[visits] : std::sqrt(n)));
+}
 
 // First-play urgency of a player at a node, on the scale of `range`; `visited_prior` is the prior mass already tried.
 inline float first_play(const Settings& s, const Node& node, int player, double visited_prior, const Range& range) {

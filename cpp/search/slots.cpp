@@ -36,7 +36,7 @@ void Slots::give(const std::vector<std::int32_t>& slots) {
   held_ -= static_cast<std::int64_t>(slots.size());
 }
 
-std::int32_t SlotLease::take() {
+std::int32_t SlotLease::take_anew() {
   const auto guard = lock();
   if (!slots_) throw std::logic_error("this search has given its slots back: it cannot go on");
   if (free_.empty()) {

@@ -49,11 +49,17 @@ class SlotLease {
     slots_.reset();
   }
 
-  std::int32_t take();
+  std::int32_t take() {
+    if (threaded_ || free_.empty()) return take_anew();
+    const std::int32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
   void give(std::int32_t slot);
   void clear();  // gives everything back
 
  private:
+  std::int32_t take_anew();
   std::unique_lock<std::mutex> lock() {
     return threaded_ ? std::unique_lock<std::mutex>(mutex_) : std::unique_lock<std::mutex>();
   }

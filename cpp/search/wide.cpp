@@ -106,32 +106,84 @@ RAMIFY_AVX2 WideBest best_of_many(const float* q, const std::uint32_t* visits, c
   }
 }
 
-RAMIFY_AVX2 void update_value_wide(Node& node, const Edges& edges) {
-  // The lanes of the last edges: two or three follow the fours before them, a single one belongs to the third lane.
-  alignas(16) static constexpr std::int32_t kMasks[4][4] = {{}, {0, 0, -1, 0}, {-1, -1, 0, 0}, {-1, -1, -1, 0}};
-  Sums sums{{_mm256_set_pd(0.0, 0.0, 0.0, static_cast<double>(node.evaluation[0])),
-             _mm256_set_pd(0.0, 0.0, 0.0, static_cast<double>(node.evaluation[1]))},
-            _mm_setzero_si128()};
-  const auto* child = reinterpret_cast<const int*>(edges.child);
-  const auto* visits = reinterpret_cast<const int*>(edges.visits);
-  const std::ptrdiff_t last = node.opened & 3u, end = static_cast<std::ptrdiff_t>(node.opened) - last;
-  for (std::ptrdiff_t e = 0; e < end; e += 4)
-    add_four(sums, _mm_loadu_si128(reinterpret_cast<const __m128i*>(child + e)),
-             _mm_loadu_si128(reinterpret_cast<const __m128i*>(visits + e)), _mm_loadu_ps(edges.q[0] + e),
-             _mm_loadu_ps(edges.q[1] + e));
-  if (last) {
-    const __m128i mask = _mm_load_si128(reinterpret_cast<const __m128i*>(kMasks[last]));
-    const std::ptrdiff_t e = last == 1 ? end - 2 : end;
-    add_four(sums, _mm_maskload_epi32(child + e, mask), _mm_maskload_epi32(visits + e, mask),
-             _mm_maskload_ps(edges.q[0] + e, mask), _mm_maskload_ps(edges.q[1] + e, mask));
-  }
+namespace {
+
+// The lanes of the last edges: two or three follow the fours before them, a single one belongs to the third lane.
+alignas(16) constexpr std::int32_t kLast[4][4] = {{}, {0, 0, -1, 0}, {-1, -1, 0, 0}, {-1, -1, -1, 0}};
+
+RAMIFY_AVX2 inline Sums begin_sums(const Node& node) {
+  return {{_mm256_set_pd(0.0, 0.0, 0.0, static_cast<double>(node.evaluation[0])),
+           _mm256_set_pd(0.0, 0.0, 0.0, static_cast<double>(node.evaluation[1]))},
+          _mm_setzero_si128()};
+}
+RAMIFY_AVX2 inline void store_mean(Node& node, const Sums& sums) {
   const __m128i two = _mm_add_epi32(sums.counts, _mm_unpackhi_epi64(sums.counts, sums.counts));
   const auto counts = static_cast<std::uint64_t>(_mm_cvtsi128_si64(two));
   const auto total = static_cast<double>(1 + (counts & 0xffffffffu) + (counts >> 32));
-  for (int p = 0; p < 2; ++p) {
-    const __m128d sum = _mm_add_pd(_mm256_castpd256_pd128(sums.of[p]), _mm256_extractf128_pd(sums.of[p], 1));
-    store(node.value[p], static_cast<float>((sum[0] + sum[1]) / total));
+  __m128d sum[2];
+  for (int p = 0; p < 2; ++p) sum[p] = _mm_add_pd(_mm256_castpd256_pd128(sums.of[p]), _mm256_extractf128_pd(sums.of[p], 1));
+  const __m128 mean = _mm_cvtpd_ps(_mm_div_pd(_mm_hadd_pd(sum[0], sum[1]), _mm_set1_pd(total)));
+  store(node.value[0], mean[0]);
+  store(node.value[1], mean[1]);
+}
+
+}  // namespace
+
+RAMIFY_AVX2 void update_value_wide(Node& node, const std::uint32_t* block, std::uint32_t capacity) {
+  Sums sums = begin_sums(node);
+  const auto* child = reinterpret_cast<const int*>(block);
+  const int* visits = child + capacity;
+  const auto* first = reinterpret_cast<const float*>(visits + capacity);
+  const float* second = first + capacity;
+  const std::ptrdiff_t last = node.opened & 3u, end = static_cast<std::ptrdiff_t>(node.opened) - last;
+  for (std::ptrdiff_t e = 0; e < end; e += 4)
+    add_four(sums, _mm_loadu_si128(reinterpret_cast<const __m128i*>(child + e)),
+             _mm_loadu_si128(reinterpret_cast<const __m128i*>(visits + e)), _mm_loadu_ps(first + e), _mm_loadu_ps(second + e));
+  if (last) {
+    const __m128i mask = _mm_load_si128(reinterpret_cast<const __m128i*>(kLast[last]));
+    const std::ptrdiff_t e = last == 1 ? end - 2 : end;
+    add_four(sums, _mm_maskload_epi32(child + e, mask), _mm_maskload_epi32(visits + e, mask),
+             _mm_maskload_ps(first + e, mask), _mm_maskload_ps(second + e, mask));
   }
+  store_mean(node, sums);
+}
+
+RAMIFY_AVX2 void update_value_wide(Node& node, std::uint32_t* block, std::uint32_t capacity, std::uint32_t edge, float new_first,
+                                   float new_second) {
+  auto* child = reinterpret_cast<int*>(block);
+  const int* visits = child + capacity;
+  auto* first = reinterpret_cast<float*>(block + 2 * capacity);
+  float* second = first + capacity;
+  const auto write = [&] {
+    block[edge] &= ~kPending;
+    first[edge] = new_first;
+    second[edge] = new_second;
+  };
+  if (node.opened > kWide) {  // others are added meanwhile
+    write();
+    return update_value_wide(node, block, capacity);
+  }
+  Sums sums = begin_sums(node);
+  const __m128 firsts = _mm_set1_ps(new_first), seconds = _mm_set1_ps(new_second);
+  const __m128i lanes = _mm_sub_epi32(_mm_set_epi32(3, 2, 1, 0), _mm_set1_epi32(static_cast<int>(edge)));  // 0 is the edge's
+  const std::ptrdiff_t last = node.opened & 3u, end = static_cast<std::ptrdiff_t>(node.opened) - last;
+  for (std::ptrdiff_t e = 0; e < end; e += 4) {
+    const __m128i own = _mm_cmpeq_epi32(lanes, _mm_set1_epi32(static_cast<int>(-e)));
+    add_four(sums, _mm_andnot_si128(own, _mm_loadu_si128(reinterpret_cast<const __m128i*>(child + e))),
+             _mm_loadu_si128(reinterpret_cast<const __m128i*>(visits + e)),
+             _mm_blendv_ps(_mm_loadu_ps(first + e), firsts, _mm_castsi128_ps(own)),
+             _mm_blendv_ps(_mm_loadu_ps(second + e), seconds, _mm_castsi128_ps(own)));
+  }
+  if (last) {
+    const __m128i mask = _mm_load_si128(reinterpret_cast<const __m128i*>(kLast[last]));
+    const std::ptrdiff_t e = last == 1 ? end - 2 : end;
+    const __m128i own = _mm_and_si128(_mm_cmpeq_epi32(lanes, _mm_set1_epi32(static_cast<int>(-e))), mask);
+    add_four(sums, _mm_andnot_si128(own, _mm_maskload_epi32(child + e, mask)), _mm_maskload_epi32(visits + e, mask),
+             _mm_blendv_ps(_mm_maskload_ps(first + e, mask), firsts, _mm_castsi128_ps(own)),
+             _mm_blendv_ps(_mm_maskload_ps(second + e, mask), seconds, _mm_castsi128_ps(own)));
+  }
+  write();
+  store_mean(node, sums);
 }
 
 }  // namespace ramify
@@ -145,7 +197,8 @@ std::uint32_t best_of_few(const float*, const std::uint32_t*, const std::uint32_
   return 0;
 }
 WideBest best_of_many(const float*, const std::uint32_t*, const std::uint32_t*, std::uint32_t, float, float) { return {}; }
-void update_value_wide(Node&, const Edges&) {}
+void update_value_wide(Node&, const std::uint32_t*, std::uint32_t) {}
+void update_value_wide(Node&, std::uint32_t*, std::uint32_t, std::uint32_t, float, float) {}
 
 }  // namespace ramify
 

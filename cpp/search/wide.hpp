@@ -27,7 +27,10 @@ struct WideBest {
 constexpr std::uint32_t kMany = 64;
 WideBest best_of_many(const float* q, const std::uint32_t* visits, const std::uint32_t* words, std::uint32_t n, float u, float fpu);
 
-// As update_value, of a node without marginals.
-void update_value_wide(Node& node, const Edges& edges);
+// As update_value, of a node without marginals; `block` and `capacity` are those of its edges.
+void update_value_wide(Node& node, const std::uint32_t* block, std::uint32_t capacity);
+// The same after an edge has got these values, which are written here: vectors that are read right after one of their numbers
+// was written have to wait for it, at every level on the way up.
+void update_value_wide(Node& node, std::uint32_t* block, std::uint32_t capacity, std::uint32_t edge, float first, float second);
 
 }  // namespace ramify

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ramify as rf
+from ramify.evaluators import Rollout
 from tests.engine.helpers import HashEvaluator, assert_same_result, searcher_of, tictactoe
 from tests.engine.positions import GAMES, SIMULTANEOUS, walk
 from tests.engine.walking import walk_searcher
@@ -252,3 +255,55 @@ def test_advance_of_a_threaded_search(graph: bool) -> None:
         collisions += searcher._search.stats["collisions"]
         surplus = searcher._search.stats["nodes"] - len(found)
         assert 0 <= surplus <= (collisions if graph else 0)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "hex", "pyrat"])
+@pytest.mark.parametrize(("graph", "threads"), [(False, 1), (True, 1), (True, 2)])
+def test_room_of_what_is_left_behind_is_used_again(name: str, graph: bool, threads: int) -> None:
+    # Graphs of which large parts stay where they are: what comes next overwrites the rest.
+    state = walk(name, 0)
+    searcher = searcher_of(state, Rollout(1), simulations=1_000, graph=graph, threads=threads)
+    for _ in range(3):
+        result = searcher.run(state)
+        if not graph:
+            fresh = rf.search(state, Rollout(1), simulations=int(result.visits.sum()) + 1)
+            assert_same_result(result, fresh, stats=False)
+        joint = best_joint(searcher, state)
+        if joint is None:
+            break
+        assert searcher._search is not None
+        below = walk_below(searcher._search, joint)
+        advance(searcher, joint)
+        for path, report in below.items():
+            assert_same_report(searcher._search.report(list(path)), report, path)
+        state = played(state, joint)
+    found = walk_searcher(searcher, arrivals=not graph)
+    assert threads > 1 or searcher._search.stats["nodes"] == len(found)
+
+
+PEAK = """
+import resource
+import ramify as rf
+from ramify import _core
+
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+state = rf.make("connect_four").initial_state()
+search = _core.make_search(state, rf.SearchConfig(graph={graph}).for_evaluator(None).model_dump())
+search.restrict_root([3], [])
+search.begin(0)
+search.run_native(0, 0, 400_000, 600.0)
+before, size = peak(), search.stats["bytes"]
+assert search.advance(3, -1)
+print((peak() - before) / size, search.stats["bytes"] / size)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process in kilobytes")
+@pytest.mark.parametrize("graph", [False, True])
+def test_advance_needs_little_memory_beside_the_graph(graph: bool) -> None:
+    done = subprocess.run([sys.executable, "-c", PEAK.format(graph=graph)], capture_output=True, text=True, check=True)
+    more, kept = map(float, done.stdout.split())
+    assert kept > 0.99  # the one action that was searched leads to nearly all of it
+    assert more < 0.4

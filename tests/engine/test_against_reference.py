@@ -64,6 +64,22 @@ def test_engine_equals_transcription(name: str, seed: int) -> None:
     compare(walk(name, seed), HashEvaluator(seed, zero_sum=name not in SIMULTANEOUS), settings_for(name, seed))
 
 
+# Few moves, so that a search comes to draws by repetition and by fifty moves: positions on its way there are not judged
+# anew, but must be told apart.
+SHUFFLES = (
+    ("k7/8/p7/P7/8/8/8/K7 w - - 0 1", "a1b1 a8b8 b1a1 b8a8"),
+    ("k7/8/p7/P7/8/8/8/K7 w - - 96 80", ""),
+    ("k7/8/p7/P7/8/8/8/K6R b - - 97 80", ""),
+)
+
+
+@pytest.mark.parametrize(("fen", "moves"), SHUFFLES)
+@pytest.mark.parametrize("graph", [False, True])
+def test_draws_by_repetition_and_by_fifty_moves(fen: str, moves: str, graph: bool) -> None:
+    state = rf.make("chess").state(fen=fen, moves=moves.split())
+    compare(state, HashEvaluator(0), {"graph": graph}, simulations=250)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), positions(252))
 def test_engine_equals_transcription_on_many_positions(name: str, seed: int) -> None:

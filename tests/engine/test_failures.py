@@ -161,24 +161,43 @@ def test_memory_that_ends_ends_the_growth(threads: int) -> None:
     in_child(fill_memory, threads)
 
 
-def advance_without_memory() -> None:
+def advance_without_memory(place: int) -> tuple[int, int]:
+    """Visits that the child had, which has this place among those visited, and that the root has after another run."""
     state = rf.make("hex", size=11).initial_state()
     searcher = searcher_of(state, simulations=10_000, c_puct=0.2)
     searcher.run(state)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    action = searcher.run(state).action()
+    result = searcher.run(state)
+    visits = result.visits[:, 0]
+    best = sorted(np.flatnonzero(visits), key=lambda i: -visits[i])[place]
+    action, inherited = int(result.outcomes[0][best]), int(visits[best])
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), hard))
     searcher.advance(action)
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     state.apply(action)
-    result = searcher.run(state)
-    assert result.visits.sum() == 9_999  # of a new graph
+    return inherited, int(searcher.run(state).visits.sum())
+
+
+def advance_to_much_without_memory() -> None:
+    inherited, visits = advance_without_memory(0)
+    assert visits == inherited + 9_999
+
+
+def advance_to_little_without_memory() -> None:
+    inherited, visits = advance_without_memory(-1)
+    assert inherited < 2_000
+    assert visits == 9_999  # of a new graph
+
+
+@limited
+def test_advancing_without_memory_keeps_what_need_not_be_copied() -> None:
+    in_child(advance_to_much_without_memory)
 
 
 @limited
 def test_advancing_without_memory_starts_afresh() -> None:
-    in_child(advance_without_memory)
+    in_child(advance_to_little_without_memory)
 
 
 def test_a_graph_that_cannot_be_copied_starts_afresh(limit_bytes: Callable[[int], None]) -> None:

@@ -36,7 +36,8 @@ Chess::Chess(Params& params) {
   start_ = setup(parse_fen(kStart));
 }
 
-void Chess::play(State& s, Move move) const {
+// All but the judgement whether the game is over.
+void Chess::apply_move(State& s, Move move) {
   const Key before = s.position.key;
   const Square flip = s.position.flip();
   const bool black = s.position.black;
@@ -54,6 +55,10 @@ void Chess::play(State& s, Move move) const {
   s.number = static_cast<std::uint16_t>(s.number + black);
   s.last = move;
   s.has_last = true;
+}
+
+void Chess::play(State& s, Move move) const {
+  apply_move(s, move);
   s.reason = judge(s);
 }
 
@@ -73,6 +78,8 @@ Rewards Chess::apply(State& s, Joint joint) const {
   play(s, move_of(s.position, joint[s.position.black]));
   return returns(s);
 }
+
+void Chess::go_on(State& s, Joint joint) const { apply_move(s, move_of(s.position, joint[s.position.black])); }
 
 Rewards Chess::returns(const State& s) const {
   return s.reason == kCheckmate ? win_for(!s.position.black) : Rewards{0.0f, 0.0f};

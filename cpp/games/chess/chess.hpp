@@ -110,6 +110,7 @@ class Chess {
     return acts(acting(s), player) ? chess::legal_actions(s.position, out) : 0;
   }
   Rewards apply(State& s, Joint joint) const;
+  void go_on(State& s, Joint joint) const;
   Rewards returns(const State& s) const;
 
   Key key(const State& s) const {
@@ -144,6 +145,7 @@ class Chess {
   State setup(const chess::Setup& given) const;
   State with_history(const chess::Setup& given, const Value& moves) const;
   void set_last(State& s, const Value& move) const;
+  static void apply_move(State& s, chess::Move move);
   void play(State& s, chess::Move move) const;
   std::optional<chess::Move> legal_move(const State& s, const Value& word) const;
   void play_all(State& s, const Value& moves) const;

@@ -81,6 +81,7 @@ struct State {
 class PyRat {
  public:
   static constexpr std::string_view name = "pyrat";
+  static constexpr bool kBothAct = true;
   using State = pyrat::State;
 
   explicit PyRat(Params& params);

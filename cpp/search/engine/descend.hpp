@@ -88,8 +88,11 @@ RAMIFY_HOT std::uint32_t Search<D>::choose_edge(Worker& worker, Node& node) {
 
 // The rule that the settings ask for, and what may overrule it.
 template <class D>
-RAMIFY_HOT Pick Search<D>::pick_edge(Worker& worker, const Node& node, const Ranges& ranges) {
-  if (settings_.graph) refresh_edges(graph_, settings_, node);
+RAMIFY_HOT Pick Search<D>::pick_edge(Worker& worker, Node& node, const Ranges& ranges) {
+  if (settings_.graph && (!tells_ || node.stale)) {
+    refresh_edges(graph_, settings_, node);
+    node.stale = false;
+  }
   if (plain_) [[likely]] return select(graph_, settings_, node, ranges);
   return pick_by_rule(worker, node, ranges);
 }
@@ -126,12 +129,43 @@ void Search<D>::begin_races(const Node& root) {
   }
 }
 
+// As take_turn of a swift search, where one player acts alone, the tried edges and the next one to try are `count`, few
+// enough for one vector, and the graph has room: nearly all turns, so they are made in one go.
+template <class D>
+RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn_alone(Worker& worker, Node& node, int player, std::uint32_t count) {
+  const float fpu = first_play(settings_, node, player, 0.0, Range{});
+  const std::uint32_t* const words = graph_.words(node, player);
+  std::uint32_t edge = 0;
+  Edges edges;
+  if (node.opened) {
+    edges = graph_.lone_edges(node);
+    edge = best_of_few(edges.q[player], edges.visits, words, node.opened, count, exploration(settings_, node), fpu);
+  }
+  if (edge == node.opened) {
+    const float urgency[2] = {player ? 0.0f : fpu, player ? fpu : 0.0f};
+    graph_.open(worker.index, node, edge, urgency);
+    edges = graph_.lone_edges(node);
+  }
+  ++node.visits;
+  Joint joint;
+  const std::int32_t* to_actual = dynamics_.to_actual(worker.symmetry);
+  const Action stored = word_action(words[edge]);
+  joint.of[static_cast<std::size_t>(player) ^ static_cast<std::size_t>(dynamics_.swaps(worker.symmetry))] =
+      to_actual ? to_actual[stored] : stored;
+  return {edge, edges.visits[edge]++, child_of(edges, edge), joint};
+}
+
 // Chooses an edge and counts the visit that is under way from now on.
 template <class D>
 RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& node) {
   if (!node.words) [[unlikely]] {  // its second visit, see list_late; a full graph has no use for the words of an untried node
     if (graph_.full()) return {kUntried, 0, 0, {}};
     list_late(graph_, worker, worker.node, worker.cursor, worker.symmetry);
+  }
+  if (!D::kBothAct && swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
+    const int player = node.acting == kSecond;
+    const std::uint32_t count = node.opened + (node.opened < node.outcomes[player]);
+    if (count <= kWide && !graph_.full()) return take_turn_alone(worker, node, player, count);
   }
   const std::uint32_t edge = choose_edge(worker, node);
   if (edge == kUntried) return {edge, 0, 0, {}};
@@ -176,6 +210,10 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards r
   if (settings_.solver && settings_.graph && !over) {
     const NodeLock guard(graph_.node(child), threaded());
     graph_.add_parent(worker.index, graph_.node(child), worker.path.back().node);
+  }
+  if (tells_ && !over) {
+    graph_.note_parent(worker.index, graph_.node(child), worker.path.back().node);
+    node.stale |= found;
   }
   const bool ready = load(graph_.node(child).status) >= Status::kReady;
   const Edges edges = graph_.edges(node);
@@ -266,9 +304,10 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
       return Arrival::kNoRoom;
     }
     worker.path.push_back({worker.node, turn.edge});
-    const Rewards rewards = dynamics_.apply(worker.cursor, turn.joint);
     NodeId child = turn.child;
-    if (!child && !(child = link(worker, node, turn.edge, rewards))) {
+    if (child) {
+      if (child != graph_.terminal()) dynamics_.go_on(worker.cursor, turn.joint);
+    } else if (!(child = link(worker, node, turn.edge, dynamics_.apply(worker.cursor, turn.joint)))) {
       cancel_path(worker.path);
       worker.path.clear();
       ++worker.stats.full;
@@ -388,12 +427,12 @@ template <class D>
 void Search<D>::prepare(Worker& worker, Node& node, bool lists_late) {
   orient(worker, node);
   if (lists_late && !node.words && worker.node != root_) return;
-  list_outcomes(graph_, worker, worker.node, worker.cursor);
+  list_outcomes(graph_, worker, worker.node, worker.cursor, false);
 }
 
-// Gives a node its outcomes and the actions of its words; priors follow with the evaluation.
+// Gives a node its outcomes and the actions of its words. Priors are uniform, or follow with the evaluation.
 template <class D>
-void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor) const {
+void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, bool uniform) const {
   Node& node = graph.node(id);
   int counts[2] = {1, 1};
   Action* lists[2] = {worker.actions.data(), worker.actions.data() + num_actions()};
@@ -405,7 +444,10 @@ void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cur
   for (int p = 0; p < 2; ++p) {
     if (!acts(node.acting, p)) continue;
     std::uint32_t* words = graph.words(node, p);
-    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) words[i] = make_word(0.0f, lists[p][i]);
+    const std::uint32_t n = node.outcomes[p];
+    const std::uint32_t word = make_word(uniform ? 1.0f / static_cast<float>(n) : 0.0f, 0);  // of action 0
+    const Action* const actions = lists[p];
+    for (std::uint32_t i = 0; i < n; ++i) words[i] = word - static_cast<std::uint32_t>(actions[i]);
   }
 }
 
@@ -413,9 +455,8 @@ void Search<D>::list_outcomes(Graph& graph, Worker& worker, NodeId id, const Cur
 // node elsewhere. The cursor is at its position, which a symmetry turns to the orientation of the node.
 template <class D>
 void Search<D>::list_late(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, int symmetry) const {
-  if (symmetry) list_outcomes(graph, worker, id, dynamics_.transform(cursor, symmetry));
-  else list_outcomes(graph, worker, id, cursor);
-  fill_uniform(graph, graph.node(id));
+  if (symmetry) list_outcomes(graph, worker, id, dynamics_.transform(cursor, symmetry), true);
+  else list_outcomes(graph, worker, id, cursor, true);
   graph.settle_next(graph.node(id));
 }
 

@@ -168,9 +168,15 @@ void Search<D>::finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, con
 }
 
 template <class D>
-void Search<D>::take_news(const Node& node, const Edges& edges, std::uint32_t edge) {
+RAMIFY_HOT void Search<D>::take_news(const Node& node, const Edges& edges, std::uint32_t edge) {
   update_edge(graph_, settings_, node, edges, edge);
-  if (settings_.normalize != Normalize::kMinMax) return;
+  if (settings_.normalize == Normalize::kMinMax) widen_bounds(edges, edge);
+}
+
+template <class D>
+void Search<D>::widen_bounds(const Edges& edges, std::uint32_t edge) {
+  const auto within = [&](int p) { return load(bounds_.low[p]) <= edges.q[p][edge] && edges.q[p][edge] <= load(bounds_.high[p]); };
+  if (within(0) && within(1)) return;  // nearly always
   const std::lock_guard<std::mutex> guard(bounds_mutex_);
   for (int p = 0; p < 2; ++p) {
     const float q = edges.q[p][edge];
@@ -185,17 +191,29 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
   if (worker.defers) return;
   bool news = settings_.solver;  // whether something more is proven of the child
-  for (auto step = path.rbegin(); step != path.rend(); ++step) {
-    if (worker.saves_news && step + 1 == path.rend()) {
-      worker.news.push_back(step->edge);
-      break;
-    }
+  if (tells_ && !path.empty()) {  // of the leaf
+    const Step& last = path.back();
+    graph_.make_stale(graph_.node(child_of(graph_.edges(graph_.node(last.node)), last.edge)), last.node);
+  }
+  auto end = path.rend();
+  if (worker.saves_news && !path.empty()) {  // the root hears of it later
+    worker.news.push_back(path.front().edge);
+    --end;
+  }
+  for (auto step = path.rbegin(); step != end; ++step) {
     Node& node = graph_.node(step->node);
     NodeLock lock(node, threaded());
+    if (!D::kBothAct && swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
+      const Edges edges = graph_.lone_edges(node);
+      const auto [first, second] = worth(edges, step->edge, graph_.node(child_of(edges, step->edge)), settings_.discount);
+      update_value_wide(node, edges.child, edge_capacity(node.opened), step->edge, first, second);
+      continue;
+    }
     const Edges edges = graph_.edges(node);
     take_news(node, edges, step->edge);
     if (plain_) [[likely]] {
-      average(node, edges);
+      if (tells_) average_and_tell(node, edges, step + 1 == path.rend() ? 0 : (step + 1)->node);
+      else average(node, edges);
       continue;
     }
     if (mixes(settings_) && node.joint()) learn(graph_, settings_, node, edges, step->edge);
@@ -244,6 +262,14 @@ template <class D>
 RAMIFY_HOT void Search<D>::average(Node& node, const Edges& edges) {
   if (is_chance(node)) update_chance(graph_, node, edges);
   else update_value(graph_, node, edges);
+}
+
+// The same, and tells all parents but the one above if it has changed.
+template <class D>
+void Search<D>::average_and_tell(Node& node, const Edges& edges, NodeId above) {
+  const float before[2] = {node.value[0], node.value[1]};
+  average(node, edges);
+  if (before[0] != node.value[0] || before[1] != node.value[1]) graph_.make_stale(node, above);
 }
 
 // The same by the rules of all settings, within what is proven.
@@ -309,6 +335,7 @@ void Search<D>::cancel_step(const Step& step, std::uint32_t visits) {
   node.visits -= visits;
   if (!(edges.child[step.edge] & kPending)) update_edge(graph_, settings_, node, edges, step.edge);
   revalue(node, edges);
+  if (tells_) graph_.make_stale(node, 0);
 }
 
 template <class D>

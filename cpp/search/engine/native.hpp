@@ -206,6 +206,7 @@ std::int64_t Search<D>::run_some(Worker& worker, const NativeRun& run, std::int6
     tell_root(worker);
     throw;
   }
+  if (!worker.saves_news) return counted;
   take_back(worker);  // of a root that was proven meanwhile, or of a run whose time is up
   tell_root(worker);
   return counted;
