@@ -210,7 +210,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     # The shell that runs tests in the background may have told its children to ignore Ctrl-C.
     listen = "import signal, sys; signal.signal(2, signal.default_int_handler)"
     code = f"{listen}; from ramify.cli import main; main(sys.argv[1:])"
-    arguments = ["match", "hex", "search:simulations=400", "search:simulations=300", "-p", "size=5", "--games", "400"]
+    arguments = ["match", "hex", "search:simulations=400", "search:simulations=300", "-p", "size=5", "--games", "20000"]
     command = [sys.executable, "-c", code, *arguments, "--concurrency", "2", "--json"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while process.poll() is None and saved(tmp_path / "ramify.db") < 3:

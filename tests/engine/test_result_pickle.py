@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,12 @@ def found(name: str, **settings: Any) -> rf.SearchResult:
     return searcher_of(state, HashEvaluator(0), simulations=300, **settings).run(state)
 
 
+def without_lines(html: str) -> str:
+    """What a notebook shows, without the last column of its tables: what follows an action is read in the graph."""
+    assert html.count("</td></tr>") > 1
+    return re.sub(r"<td[^>]*>[^<]*</td></tr>", "</tr>", html)
+
+
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("name", ["tictactoe", "chess", "pyrat"])
 def test_a_copy_says_the_same(name: str, how: str) -> None:
@@ -41,7 +48,7 @@ def test_a_copy_says_the_same(name: str, how: str) -> None:
         for method in ("visits", "pruned", "improved"):
             np.testing.assert_array_equal(same.policy(player, method), result.policy(player, method))
         np.testing.assert_array_equal(same.lcb(player), result.lcb(player))
-    assert same._repr_html_() == result._repr_html_()
+    assert without_lines(same._repr_html_()) == without_lines(result._repr_html_())
 
 
 def test_what_needs_the_graph_says_so() -> None:
