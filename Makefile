@@ -18,7 +18,7 @@ INSTALLED    := $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo package test test-browser test-slow lint docs format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
+.PHONY: help demo package wheel test test-browser test-slow lint docs format signature bench fuzz uci-match stub sanitize sanitize-threads check-arm64 install build-tools core dependencies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,12 @@ package: $(INSTALLED) ## source distribution and wheel in dist/, checked, and tr
 	$(PY) -m build --no-isolation
 	$(PY) -m twine check --strict dist/*
 	$(PY) -m tools.try_wheel dist/*.whl
+
+wheel: $(INSTALLED) ## the wheel alone, of what is compiled already, tried in an empty environment
+	rm -rf build/wheel
+	$(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \
+	  -C cmake.define.RAMIFY_WERROR=ON -w build/wheel .
+	$(PY) -m tools.try_wheel build/wheel/*.whl
 
 lint: $(INSTALLED) ## formatting, style, types, layers, vocabulary, stub
 	$(BIN)/ruff check .
