@@ -29,8 +29,10 @@ bool EvaluationCache::find(Key key, const Node& node, std::uint32_t* words, floa
   if (!sets_[set]) return false;
   Entry *const first = sets_[set].get(), *const last = first + size_of(set);
   Entry* const entry = std::find_if(first, last, [&](const Entry& e) { return e.is_of(key, current); });
-  if (entry == last || entry->acting != node.acting || entry->outcomes[0] != node.outcomes[0] ||
-      entry->outcomes[1] != node.outcomes[1])
+  // Copies, or gcc compares the neighbours in one wide read, which takes in the status that another thread may claim.
+  const std::uint16_t first_outcomes = node.outcomes[0], second_outcomes = node.outcomes[1];
+  if (entry == last || entry->acting != node.acting || entry->outcomes[0] != first_outcomes ||
+      entry->outcomes[1] != second_outcomes)
     return false;
   for (std::size_t i = 0; i < entry->priors.size(); ++i)
     words[i] = static_cast<std::uint32_t>(entry->priors[i]) << 16 | (words[i] & 0xffffu);
