@@ -56,6 +56,8 @@ class Search final : public AnySearch {
       throw InvalidInput("solver=True needs the rules of a game: nothing can be proven with a latent model");
     if (D::kLatent && settings.error_scale > 0.0)
       throw InvalidInput("error_scale needs the errors of values, which a latent model does not predict");
+    if (D::kLatent && settings.rollout_share > 0.0)
+      throw InvalidInput("rollout_share needs the rules of a game: no game can be played on in a latent model");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     if constexpr (D::kChance) refuse_chance();
     plain_ = is_plain(settings);
@@ -170,6 +172,7 @@ class Search final : public AnySearch {
     bool cached = false;  // its priors were found there, and these values: it has no row
     float values[2] = {0.0f, 0.0f};
     float weight = 1.0f;  // likewise
+    float played[2] = {0.0f, 0.0f};  // with rollout_share: the result of a game played on from here
   };
   // One thread's leaves of one batch.
   struct Leaves {
@@ -388,6 +391,8 @@ class Search final : public AnySearch {
   void cancel_paused();
   int playable(Worker& worker, const NativeRun& run, const Cursor& cursor, int player) const;
   bool roll_out(Worker& worker, const NativeRun& run, const Cursor& leaf, Rollouts& rollouts, float* values);
+  void play_leaf(Worker& worker, Leaf& leaf);
+  void mix_rollout(const Leaf& leaf, float (&values)[2]) const;
   void draw_chance(Worker& worker, Cursor& cursor, RandomGame& game);
   bool play_on(Worker& worker, const NativeRun& run, Cursor& cursor, RandomGame& game);
   void collect_leaves(Worker& worker, Leaves& leaves, int most, std::int64_t simulations);

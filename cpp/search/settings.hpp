@@ -42,6 +42,7 @@ struct Settings {
   double gumbel_value = 0.1;
   bool gumbel_rescale = true;  // values of a node to [0, 1] before they are weighed
   double exp3_exploration = 0.1;
+  double rollout_share = 0.0;  // of a game played on from a leaf, in the value that an evaluator gives it
   double max_in_flight = 0.25;  // leaves awaiting evaluation, as a share of the root's visits
   std::uint32_t max_nodes = 0;
   int threads = 1;

@@ -199,3 +199,21 @@ def test_a_compiled_network_with_other_gradients_is_not_used(broken, caplog):
     assert ("torch.compile is not used" in caplog.text) == broken
     for name, weight in plain.module.state_dict().items():
         torch.testing.assert_close(compiled.module.state_dict()[name], weight, rtol=0, atol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the compiler's own
+@pytest.mark.parametrize("name", ["hex", "connect_four"])  # a policy of cells, and one of columns
+def test_the_compiled_gradient_in_bfloat16_is_that_of_the_plain_network(name):
+    """With amax in a head it was not a number: see ``largest`` in ramify.networks.blocks."""
+    game = rf.make("hex", size=3) if name == "hex" else rf.make("connect_four")
+    torch.manual_seed(0)
+    module = rf.networks.make(game, {"kind": "resnet", "blocks": 2, "channels": 8, "pool_every": 2}).train()
+    batch, lengths = batch_of(game)[0], []
+    for forward in (module, torch.compile(module, dynamic=False)):
+        module.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            outputs = forward(batch.observations)
+        losses(outputs, batch, module, LossConfig())["total"].backward()
+        lengths.append(float(torch.nn.utils.get_total_norm([weight.grad for weight in module.parameters()])))
+    assert lengths[1] == pytest.approx(lengths[0], rel=0.05)

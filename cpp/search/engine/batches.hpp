@@ -223,6 +223,7 @@ void Search<D>::absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationVi
       graph_.set_reward(worker.index, parent, leaf.path.back().edge, rewards);
     }
   ++worker.stats.evaluations;
+  mix_rollout(leaf, values);
   finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);
 }
 

@@ -51,7 +51,9 @@ template <class D>
 void Search<D>::absorb_cached(Worker& worker, const Leaf& leaf) {
   ++worker.stats.cache_hits;
   set_weight(leaf.node, leaf.weight);
-  finish_leaf(worker, leaf.cursor, leaf.node, leaf.values, leaf.path);
+  float values[2] = {leaf.values[0], leaf.values[1]};
+  mix_rollout(leaf, values);
+  finish_leaf(worker, leaf.cursor, leaf.node, values, leaf.path);
 }
 
 }  // namespace ramify

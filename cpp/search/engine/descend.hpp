@@ -487,6 +487,7 @@ void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
     leaf.node = worker.node;
     leaf.path = worker.path;
     look_up(leaf);
+    play_leaf(worker, leaf);
     leaves.cached += leaf.cached;
   } catch (...) {  // the copy of a game written in Python may raise
     abandon(worker.path, worker.node);

@@ -119,6 +119,25 @@ bool Search<D>::roll_out(Worker& worker, const NativeRun& run, const Cursor& lea
   return true;
 }
 
+// With rollout_share: plays a game on from a leaf that awaits its evaluation, by the greedy player if the game knows one.
+template <class D>
+void Search<D>::play_leaf(Worker& worker, Leaf& leaf) {
+  if constexpr (!D::kLatent) {
+    if (settings_.rollout_share <= 0.0) return;
+    const NativeEvaluator evaluator{1, 0, kGreedy};
+    const NativeRun run{evaluator, std::chrono::steady_clock::time_point::max(), false, false};
+    Rollouts rollouts;
+    roll_out(worker, run, leaf.cursor, rollouts, leaf.played);
+  }
+}
+
+template <class D>
+void Search<D>::mix_rollout(const Leaf& leaf, float (&values)[2]) const {
+  const auto share = static_cast<float>(settings_.rollout_share);
+  if (share <= 0.0f) return;
+  for (int p = 0; p < 2; ++p) values[p] += share * (leaf.played[p] - values[p]);
+}
+
 // Evaluates a leaf whose priors are there already; false if the clock stops it.
 template <class D>
 bool Search<D>::finish_native(Worker& worker, const NativeRun& run, const Cursor& cursor, NodeId id,

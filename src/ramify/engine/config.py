@@ -220,6 +220,15 @@ class SearchConfig(Settings):
             "0: none. Changes no result. Evaluators of the core and latent models do without."
         ),
     )
+    rollout_share: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description=(
+            "Share of a rollout in the value of a leaf; the rest is the evaluator's value. The game is played on by "
+            "its greedy player if it knows one, as PyRat does, otherwise at random. Evaluators of the core do without."
+        ),
+    )
     max_in_flight: float = Field(
         0.25,
         gt=0,

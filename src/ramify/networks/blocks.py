@@ -119,7 +119,17 @@ def side_offset(x: Tensor) -> float:
 def pool(x: Tensor) -> Tensor:
     """[B, C, H, W] -> [B, 3 C]: the mean, the mean by the size of the board, the maximum."""
     mean = x.mean(dim=(2, 3))
-    return torch.cat([mean, mean * side_offset(x), x.amax(dim=(2, 3))], dim=1)
+    return torch.cat([mean, mean * side_offset(x), largest(x.flatten(2), dim=2)], dim=1)
+
+
+def largest(x: Tensor, dim: int) -> Tensor:
+    """The maximum along one dimension.
+
+    In training its gradient goes to the place of the maximum. That of amax goes to the places with the same value, and
+    torch.compile computes these values again in float32 while the maximum was rounded to bfloat16: then no place has
+    it, and the gradient is not a number.
+    """
+    return x.max(dim=dim).values if x.requires_grad else x.amax(dim=dim)
 
 
 def pool_value(x: Tensor) -> Tensor:

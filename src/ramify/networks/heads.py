@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from ramify.networks.blocks import ConvNorm, activation, pool
+from ramify.networks.blocks import ConvNorm, activation, largest, pool
 from ramify.networks.config import NetworkConfig
 from ramify.networks.layouts import Spec
 
@@ -54,7 +54,7 @@ class ColumnsPolicy(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         cells = self.act(self.local(x))
-        logits = self.out(torch.cat([cells.mean(dim=2), cells.amax(dim=2)], dim=1))
+        logits = self.out(torch.cat([cells.mean(dim=2), largest(cells, dim=2)], dim=1))
         return cast(Tensor, logits.squeeze(1) if self.players == 1 else logits)
 
 
