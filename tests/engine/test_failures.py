@@ -140,7 +140,9 @@ def available_bytes() -> int:
 
 def pass_eight_gib() -> None:
     """A tree of Hex 19x19 in one thread, whose nodes at the end lie beyond 8 GiB."""
-    search = _core.make_search(rf.make("hex", size=19).initial_state(), rf.SearchConfig().for_evaluator(None).model_dump())
+    search = _core.make_search(
+        rf.make("hex", size=19).initial_state(), rf.SearchConfig().for_evaluator(None).model_dump()
+    )
     made = 0
     while search.stats["bytes"] < 9 << 30:
         search.begin(0)
