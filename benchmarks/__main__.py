@@ -1,7 +1,8 @@
 """Run the benchmarks and print one table.
 
 A benchmark is a module in this folder with ``rows() -> list[dict]``; each row has name, value, unit, target
-(None where there is none) and ok (whether the target is met). One with ``ON_REQUEST = True`` takes minutes and runs only if it is named.
+(None where there is none) and ok (whether the target is met). One with ``ON_REQUEST = True`` takes minutes and runs
+only if it is named.
 """
 
 from __future__ import annotations
