@@ -1,8 +1,8 @@
 """One tree that grows to 30 million nodes: what a level of a descent costs on the way, and the memory it takes.
 
 The uniform evaluator of the core, one thread, CPU time. A size is measured by the last tenth of the simulations up to
-it, so that the small tree which every large one was once does not count. All values are 0, so a search visits all actions in turn:
-no two simulations in a row meet below the first levels, which is the worst case for the caches of a processor.
+it, so that the small tree which every large one was once does not count. All values are 0, so a search visits
+all actions in turn: no two simulations in a row meet below the first levels, the worst case for caches.
 
 Takes four minutes and 4 GiB of memory, so it runs only if it is named:
 ``python -m benchmarks --only large_trees``
