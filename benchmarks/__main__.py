@@ -1,7 +1,8 @@
 """Run the benchmarks and print one table.
 
 A benchmark is a module in this folder with ``rows() -> list[dict]``; each row has name, value, unit, target
-(None where there is none) and ok (whether the target is met).
+(None where there is none) and ok (whether the target is met). One with ``ON_REQUEST = True`` takes minutes and runs
+only if it is named.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ def names() -> list[str]:
     """Benchmark modules of this folder, by name."""
     found = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
     return sorted(name for name in found if not name.startswith("_"))
+
+
+def usual() -> list[str]:
+    """Those that run if none is named."""
+    return [name for name in names() if not getattr(importlib.import_module(f"benchmarks.{name}"), "ON_REQUEST", False)]
 
 
 def machine() -> dict[str, Any]:
@@ -91,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     facts = machine()
     console.print(", ".join(f"{key} {value}" for key, value in facts.items()), soft_wrap=True)
     rows = []
-    for name in options.only or names():
+    for name in options.only or usual():
         started = time.perf_counter()
         with console.status(f"{name} ..."):
             rows += run(name)

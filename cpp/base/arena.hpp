@@ -1,6 +1,6 @@
 // Memory for millions of small blocks that live and die together: bump allocation in large chunks, addressed by 32-bit
-// offsets (in words of 4 bytes) so that links are half the size of pointers. Freed blocks are kept for blocks of the
-// same size; everything is released at once.
+// offsets (in units of 8 bytes) so that links are half the size of pointers. Sizes are in words of 4 bytes. Freed blocks are
+// kept for blocks of the same size; everything is released at once.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@
 
 namespace ramify {
 
-using Offset = std::uint32_t;  // 0 means "none"
+using Offset = std::uint32_t;  // in units of 8 bytes; 0 means "none"
 
 // What an arena raises where its offsets end, however much memory there is.
 struct ArenaFull : std::bad_alloc {
-  const char* what() const noexcept override { return "a search graph can have at most 8 GiB"; }
+  const char* what() const noexcept override { return "a search graph can have at most 16 GiB"; }
 };
 
 class Arena {
  public:
   static constexpr Offset kEnd = 1u << 31;  // offsets stay below, so that users may mark links in the highest bit
 
-  Arena() : chunks_(std::make_unique<std::atomic<std::uint32_t*>[]>(kChunks)) {}
+  Arena() : chunks_(new std::uint64_t*[kChunks]) {}  // not initialised: most searches use one or two
   ~Arena() {
     clear();
     if (!count_) return;
-    std::uint32_t* memory = chunks_[0].load();
+    std::uint64_t* memory = chunks_[0];
     if (!spare_chunks(true).keep(memory)) std::free(memory);
   }
   Arena(const Arena&) = delete;
@@ -44,38 +44,38 @@ class Arena {
   template <class T>
   T* at(Offset offset) const {
     // The chunk was published before any offset into it was handed out.
-    return reinterpret_cast<T*>(chunks_[offset >> kChunkBits].load(std::memory_order_relaxed) + (offset & kChunkMask));
+    return reinterpret_cast<T*>(__atomic_load_n(&chunks_[offset >> kChunkBits], __ATOMIC_RELAXED) + (offset & kChunkMask));
   }
 
-  // A run of `words` words inside one chunk, starting at an even offset (8-byte aligned). Thread-safe.
-  Offset slab(std::uint32_t words) {
-    if (words > kChunkWords - 2) throw ArenaFull();
+  // A run of `units` units inside one chunk, starting at an even offset (16-byte aligned). Thread-safe.
+  Offset slab(std::uint32_t units) {
+    if (units > kChunkUnits - 2) throw ArenaFull();
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (room_ < words) {
-      const std::uint32_t chunk = count_;
-      if (chunk >= most_chunks()) throw ArenaFull();
-      std::uint32_t* memory = new_chunk(chunk == 0);
-      chunks_[chunk].store(memory, std::memory_order_release);
+    if (room_ < units) {
+      const std::uint32_t number = count_;
+      if (number >= most_chunks()) throw ArenaFull();
+      std::uint64_t* memory = new_chunk(number == 0);
+      __atomic_store_n(&chunks_[number], memory, __ATOMIC_RELEASE);
       ++count_;
-      next_ = chunk << kChunkBits;
-      room_ = kChunkWords;
-      if (chunk == 0) take(2);  // offset 0 stays free to mean "none"
+      next_ = number << kChunkBits;
+      room_ = kChunkUnits;
+      if (number == 0) take(2);  // offset 0 stays free to mean "none"
     }
-    return take((words + 1) & ~1u);
+    return take((units + 1) & ~1u);
   }
 
   // How much of it was ever handed out, in words, blocks that were released since included.
-  std::uint32_t taken() const { return next_; }
+  std::uint64_t taken() const { return std::uint64_t{next_} * 2; }
 
   // Everything is free again; the first chunk stays, for what comes next.
   void clear() {
-    for (std::uint32_t chunk = 1; chunk < count_; ++chunk) {
-      std::uint32_t* memory = chunks_[chunk].exchange(nullptr);
+    for (std::uint32_t number = 1; number < count_; ++number) {
+      std::uint64_t* memory = chunks_[number];
       if (!spare_chunks(false).keep(memory)) std::free(memory);
     }
     count_ = std::min(count_, 1u);
     next_ = 2;  // offset 0 stays free to mean "none"
-    room_ = count_ ? kChunkWords - 2 : 0;
+    room_ = count_ ? kChunkUnits - 2 : 0;
   }
 
   void swap(Arena& other) {
@@ -85,16 +85,16 @@ class Arena {
     std::swap(count_, other.count_);
   }
 
-  // Makes every arena end after so many bytes, rounded up to whole chunks; for tests, which cannot fill 8 GiB.
+  // Makes every arena end after so many bytes, rounded up to whole chunks; for tests, which cannot fill 16 GiB.
   static void limit_bytes(std::uint64_t bytes) {
-    constexpr std::uint64_t kChunkBytes = std::uint64_t{kChunkWords} * 4;
+    constexpr std::uint64_t kChunkBytes = std::uint64_t{kChunkUnits} * 8;
     most_chunks() = static_cast<std::uint32_t>(std::min<std::uint64_t>((bytes + kChunkBytes - 1) / kChunkBytes, kChunks));
   }
 
  private:
-  static constexpr int kChunkBits = 20;  // chunks of 4 MiB, of which only touched pages cost memory
-  static constexpr std::uint32_t kChunkWords = 1u << kChunkBits;
-  static constexpr std::uint32_t kChunkMask = kChunkWords - 1;
+  static constexpr int kChunkBits = 19;  // chunks of 4 MiB, of which only touched pages cost memory
+  static constexpr std::uint32_t kChunkUnits = 1u << kChunkBits;
+  static constexpr std::uint32_t kChunkMask = kChunkUnits - 1;
   static constexpr std::uint32_t kChunks = kEnd >> kChunkBits;
 
   static std::atomic<std::uint32_t>& most_chunks() {
@@ -107,16 +107,16 @@ class Arena {
   class SpareChunks {
    public:
     explicit SpareChunks(std::size_t most) : most_(most) { chunks_.reserve(most); }
-    bool keep(std::uint32_t* memory) {
+    bool keep(std::uint64_t* memory) {
       const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
       if (!guard || chunks_.size() >= most_) return false;
       chunks_.push_back(memory);
       return true;
     }
-    std::uint32_t* take() {
+    std::uint64_t* take() {
       const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
       if (!guard || chunks_.empty()) return nullptr;
-      std::uint32_t* memory = chunks_.back();
+      std::uint64_t* memory = chunks_.back();
       chunks_.pop_back();
       return memory;
     }
@@ -124,7 +124,7 @@ class Arena {
    private:
     const std::size_t most_;
     std::mutex mutex_;  // only tried: a process may have been forked while a thread, now gone, held it
-    std::vector<std::uint32_t*> chunks_;
+    std::vector<std::uint64_t*> chunks_;
   };
   static SpareChunks& spare_chunks(bool first) {
     constexpr std::size_t kFirst = 4, kOthers = 16;  // 64 MiB of others: a search of 100,000 simulations in Hex 11x11
@@ -135,14 +135,14 @@ class Arena {
 
   // A large graph is walked at random: huge pages spare most of its page faults and misses of the address cache. A
   // small one, whose first chunk is hardly touched, would pay for them in memory.
-  static std::uint32_t* new_chunk(bool first) {
-    constexpr std::size_t kBytes = std::size_t{kChunkWords} * 4, kHugePage = std::size_t{1} << 21;
-    if (std::uint32_t* spare = spare_chunks(first).take()) return spare;
+  static std::uint64_t* new_chunk(bool first) {
+    constexpr std::size_t kBytes = std::size_t{kChunkUnits} * 8, kHugePage = std::size_t{1} << 21;
+    if (std::uint64_t* spare = spare_chunks(first).take()) return spare;
 #if defined(_WIN32)  // there what is aligned is freed in another way, and huge pages are for administrators
     static_cast<void>(kHugePage);
-    auto* memory = static_cast<std::uint32_t*>(std::malloc(kBytes));
+    auto* memory = static_cast<std::uint64_t*>(std::malloc(kBytes));
 #else
-    auto* memory = static_cast<std::uint32_t*>(first ? std::malloc(kBytes) : std::aligned_alloc(kHugePage, kBytes));
+    auto* memory = static_cast<std::uint64_t*>(first ? std::malloc(kBytes) : std::aligned_alloc(kHugePage, kBytes));
 #endif
     if (!memory) throw std::bad_alloc();
 #if defined(__linux__)
@@ -151,17 +151,17 @@ class Arena {
     return memory;
   }
 
-  Offset take(std::uint32_t words) {
+  Offset take(std::uint32_t units) {
     const Offset start = next_;
-    next_ += words;
-    room_ -= words;
+    next_ += units;
+    room_ -= units;
     return start;
   }
 
-  std::unique_ptr<std::atomic<std::uint32_t*>[]> chunks_;
+  std::unique_ptr<std::uint64_t*[]> chunks_;
   std::mutex mutex_;
   Offset next_ = 0;
-  std::uint32_t room_ = 0;  // words left in the last chunk
+  std::uint32_t room_ = 0;  // units left in the last chunk
   std::uint32_t count_ = 0;
 };
 
@@ -172,35 +172,38 @@ class alignas(64) Allocator {
   explicit Allocator(Arena& arena) : arena_(&arena) {}
 
   Offset allocate(std::uint32_t words) {
-    words = (words + 1) & ~1u;  // keeps every block 8-byte aligned
-    Offset block;
-    if (words < kClasses && free_[words]) {
-      block = free_[words];
-      free_[words] = *arena_->at<Offset>(block);
-    } else if (words <= end_ - next_) {
-      block = next_;
-      next_ += words;
-    } else {
-      block = allocate_anew(words);
-    }
-    used_ += words;
-    return block;
+    const std::uint32_t units = (words + 1) / 2;
+    used_ += units;
+    if (units < kClasses && free_[units]) return pop(free_[units]);
+    return cut(units);
   }
 
   void release(Offset block, std::uint32_t words) {
-    words = (words + 1) & ~1u;
-    used_ -= words;
-    if (words >= kClasses) return;  // large blocks wait for the next clear
-    *arena_->at<Offset>(block) = free_[words];
-    free_[words] = block;
+    const std::uint32_t units = (words + 1) / 2;
+    used_ -= units;
+    if (units < kClasses) push(free_[units], block);  // large blocks wait for the next clear
+  }
+
+  // Blocks at even offsets, so that users may mark links to them in the lowest bit. All have the same size.
+  Offset allocate_even(std::uint32_t words) {
+    const std::uint32_t units = (words + 1) / 2;
+    used_ += units;
+    if (free_even_) return pop(free_even_);
+    if (next_ & 1) push(free_[1], next_++);  // slabs end at even offsets
+    return cut(units);
+  }
+  void release_even(Offset block, std::uint32_t words) {
+    used_ -= (words + 1) / 2;
+    push(free_even_, block);
   }
 
   // Bytes in blocks that are in use; negative contributions of other threads' blocks are possible, sums are right.
-  std::int64_t bytes() const { return used_ * 4; }
+  std::int64_t bytes() const { return used_ * 8; }
 
   // Goes on where another allocator of the same arena stopped.
   void adopt(const Allocator& other) {
     free_ = other.free_;
+    free_even_ = other.free_even_;
     next_ = other.next_;
     end_ = other.end_;
     used_ = other.used_;
@@ -209,25 +212,47 @@ class alignas(64) Allocator {
   // Forgets everything; the arena was cleared or replaced.
   void reset() {
     free_.fill(0);
+    free_even_ = 0;
     next_ = end_ = 0;
     used_ = 0;
   }
 
  private:
-  [[gnu::noinline]] Offset allocate_anew(std::uint32_t words) {
-    if (words > kSlabWords / 4) return arena_->slab(words);
-    next_ = arena_->slab(kSlabWords);
-    end_ = next_ + kSlabWords;
+  Offset pop(Offset& list) const {
+    const Offset block = list;
+    list = *arena_->at<Offset>(block);
+    return block;
+  }
+  void push(Offset& list, Offset block) const {
+    *arena_->at<Offset>(block) = list;
+    list = block;
+  }
+  Offset cut(std::uint32_t units) {
+    if (units > end_ - next_) return cut_anew(units);
     const Offset block = next_;
-    next_ += words;
+    next_ += units;
+    return block;
+  }
+  [[gnu::noinline]] Offset cut_anew(std::uint32_t units) {
+    try {
+      if (units > kSlabUnits / 4) return arena_->slab(units);
+      next_ = arena_->slab(kSlabUnits);
+    } catch (...) {
+      used_ -= units;
+      throw;
+    }
+    end_ = next_ + kSlabUnits;
+    const Offset block = next_;
+    next_ += units;
     return block;
   }
 
-  static constexpr std::uint32_t kSlabWords = 1u << 13;
-  static constexpr std::uint32_t kClasses = 1024;
+  static constexpr std::uint32_t kSlabUnits = 1u << 12;
+  static constexpr std::uint32_t kClasses = 512;
 
   Arena* arena_;
-  std::array<Offset, kClasses> free_{};
+  std::array<Offset, kClasses> free_{};  // by units
+  Offset free_even_ = 0;
   Offset next_ = 0, end_ = 0;
   std::int64_t used_ = 0;
 };

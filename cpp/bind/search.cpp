@@ -102,6 +102,7 @@ nb::dict to_python(const SearchStats& s) {
   d["cycles"] = s.cycles;
   d["full"] = s.full;
   d["max_depth"] = s.max_depth;
+  d["mean_depth"] = s.simulations ? static_cast<double>(s.turns) / static_cast<double>(s.simulations) : 0.0;
   d["bytes"] = s.bytes;
   constexpr const char* kReasons[] = {nullptr, "max_nodes", "memory", "address space"};
   const char* reason = kReasons[static_cast<std::size_t>(s.full_reason)];
@@ -333,7 +334,7 @@ void bind_search(nb::module_& m) {
                 "second: Sequence[int], settings: dict[str, Any], slots: Slots | None = None, "
                 "observation: NDArray[Any] | None = None) -> Search"));
   m.def("limit_graph_bytes", &Arena::limit_bytes, "bytes"_a,
-        "Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.");
+        "Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 16 GiB. For tests.");
   m.def("use_wide_vectors", [](bool wide) { return use_wide = wide && has_wide_vectors(); }, "wide"_a,
         "Let searches compute with eight numbers at a time where the processor has AVX2, as they do unless told otherwise, or "
         "with four. Returns which. For tests: the results are the same.");

@@ -17,6 +17,7 @@ void SearchStats::add(const SearchStats& other) {
   solved += other.solved;
   cycles += other.cycles;
   full += other.full;
+  turns += other.turns;
   max_depth = std::max(max_depth, other.max_depth);
 }
 

@@ -57,6 +57,7 @@ struct SearchStats {
   std::int64_t solved = 0;          // descents that ended in a position proven before
   std::int64_t cycles = 0;          // descents that met a node of their own path again
   std::int64_t full = 0;            // descents that could not expand because the graph is full
+  std::int64_t turns = 0;           // edges of all descents that counted
   std::int32_t max_depth = 0;
   std::uint32_t nodes = 0;
   std::uint64_t bytes = 0;

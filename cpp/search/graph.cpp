@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -78,7 +79,7 @@ NodeId Graph::create(int thread, Key key) {
   if (!reserve(thread)) return 0;
   NodeId id;
   try {
-    id = allocator(thread).allocate(node_words());
+    id = allocator(thread).allocate_even(node_words());
   } catch (const std::bad_alloc&) {
     ++reserves_[static_cast<std::size_t>(thread)].left;  // not made
     throw;
@@ -125,23 +126,38 @@ void Graph::add_parent(int thread, const Node& child, NodeId parent) {
 
 // Notes the parents of all these nodes anew, which lead to nobody else. What each has not looked at is not known any more.
 void Graph::note_parents(const std::vector<NodeId>& all) {
-  if (!extras_.parents) return;
+  const bool proofs = extras_.proofs && shared_;
+  if (!extras_.parents && !proofs) return;
   for (const NodeId id : all) {
-    for (Offset at = parents(node(id)).more; at;) {
-      const Offset next = arena_.at<ParentLink>(at)->next;
-      allocators_[0].release(at, sizeof(ParentLink) / 4);
-      at = next;
-    }
-    parents(node(id)) = {};
+    release_chains(allocators_[0], node(id));
+    if (extras_.parents) parents(node(id)) = {};
+    if (proofs) proof(node(id)).parents = 0;
   }
   for (const NodeId id : all) {
     Node& parent = node(id);
     parent.stale = true;
     if (!parent.opened) continue;
     const Edges edges = this->edges(parent);
-    for (std::uint32_t e = 0; e < parent.opened; ++e)
-      if (const NodeId child = child_of(edges, e); child && child != terminal_) note_parent(0, node(child), id);
+    for (std::uint32_t e = 0; e < parent.opened; ++e) {
+      const NodeId child = child_of(edges, e);
+      if (!child || child == terminal_) continue;
+      if (extras_.parents) note_parent(0, node(child), id);
+      if (proofs) add_parent(0, node(child), id);
+    }
   }
+}
+
+// The chains of parents of a node.
+void Graph::release_chains(Allocator& allocator, const Node& node) const {
+  const auto release = [&](Offset at) {
+    while (at) {
+      const Offset next = arena_.at<ParentLink>(at)->next;
+      allocator.release(at, sizeof(ParentLink) / 4);
+      at = next;
+    }
+  };
+  if (extras_.parents) release(parents(node).more);
+  if (extras_.proofs) release(proof(node).parents);
 }
 
 void Graph::give_strategies(int thread, Node& node) {
@@ -151,7 +167,15 @@ void Graph::give_strategies(int thread, Node& node) {
   mixing(node).block = block;
 }
 
+void Graph::settle_all(Node& node) const {
+  settle_next(node);
+  if (node.joint()) return;
+  const std::uint32_t* const all = words(node, node.chooser());
+  node.sorted = std::is_sorted(all + node.opened, all + node.outcomes[node.chooser()], std::greater<>());
+}
+
 void Graph::settle_next(Node& node) const {
+  node.sorted = false;
   if (node.joint()) return;
   const int player = node.chooser();
   std::uint32_t* const all = words(node, player);
@@ -233,6 +257,8 @@ std::uint32_t Graph::open(int thread, Node& node, std::uint32_t pair, const floa
   if (pair != edge) {
     std::uint32_t* const all = words(node, node.chooser());
     std::swap(all[edge], all[pair]);
+  } else if (node.sorted) {
+    return edge;
   }
   settle_next(node);
   return edge;
@@ -352,13 +378,8 @@ void Graph::release_blocks(Allocator& allocator, NodeId id) {
   if (old.words) allocator.release(old.words, block_words(old));
   if (old.opened) allocator.release(old.edges, Edges::words(edge_capacity(old.opened), old.rewarded, old.joint()));
   if (extras_.strategies && mixing(old).block) allocator.release(mixing(old).block, strategy_words(old));
-  if (extras_.parents)
-    for (Offset at = parents(old).more; at;) {
-      const Offset next = arena_.at<ParentLink>(at)->next;
-      allocator.release(at, sizeof(ParentLink) / 4);
-      at = next;
-    }
-  allocator.release(id, node_words());
+  release_chains(allocator, old);
+  allocator.release_even(id, node_words());
 }
 
 void Graph::fill_table(const std::vector<NodeId>& all) {
@@ -366,15 +387,15 @@ void Graph::fill_table(const std::vector<NodeId>& all) {
   if (!shared_) return;
   for (std::size_t i = 1; i < all.size(); ++i) {  // all but the root
     const NodeId id = all[i];
-    table_.find_or_create(node(id).key, false, [id] { return id; });
+    table_.find_or_create(node(id).key, locked_, [id] { return id; });
   }
 }
 
-NodeId Graph::keep(NodeId old_root, NodeId root, bool moves) {
+NodeId Graph::keep(NodeId old_root, NodeId root) {
   std::vector<NodeId> reached;
   const std::uint64_t size = mark(root, reached);
-  // Little beside the memory it lies in: a copy costs little more, and the rest can go. Chains of parents are made anew with a copy.
-  if (moves || (extras_.proofs && shared_) || 4 * size <= arena_.taken()) {
+  // Little beside the memory it lies in: a copy costs little more, and the rest can go.
+  if (4 * size <= arena_.taken()) {
     for (const NodeId id : reached) node(id).lock = 0;
     return compact(root);
   }
@@ -404,9 +425,7 @@ NodeId Graph::compact(NodeId root) {
       if (!child) continue;
       const std::uint32_t before = fresh.count();
       all.child[e] = fresh.move_node(*this, child, queue) | (all.child[e] & (kPending | kExchanged));
-      const NodeId copy = child_of(all, e);
-      if (extras_.proofs && shared_ && copy != fresh.terminal_) fresh.add_parent(0, fresh.node(copy), id);
-      if (fresh.count() != before) moved.push_back(copy);
+      if (fresh.count() != before) moved.push_back(child_of(all, e));
     }
   }
   arena_.swap(fresh.arena_);

@@ -15,7 +15,7 @@
 
 namespace ramify {
 
-// Nodes by key, in shards so that threads seldom wait for one another.
+// Nodes by key, in shards so that threads seldom wait for one another; one thread has one. All calls have the same `locked`.
 class Table {
  public:
   explicit Table(const Arena& arena) : arena_(&arena) {}
@@ -23,17 +23,20 @@ class Table {
   // The node of that key, or the one `create` makes (which may return 0 for "no room").
   template <class Create>
   NodeId find_or_create(Key key, bool locked, Create create) {
-    Shard& shard = shards_[key >> (64 - kShardBits)];
+    Shard& shard = shards_[locked ? key >> (64 - kShardBits) : 0];
     std::unique_lock<std::mutex> guard(shard.mutex, std::defer_lock);
     if (locked) guard.lock();
     if (2 * (shard.count + 1) > shard.slots.size()) grow(shard);
     const std::size_t mask = shard.slots.size() - 1;
+    const std::uint32_t tag = tag_of(key);
     std::size_t i = key & mask;
-    for (; shard.slots[i]; i = (i + 1) & mask)
-      if (arena_->at<Node>(shard.slots[i])->key == key) return shard.slots[i];
+    for (; shard.slots[i]; i = (i + 1) & mask) {
+      const NodeId id = shard.slots[i] & ~kTag;
+      if ((shard.slots[i] & kTag) == tag && arena_->at<Node>(id)->key == key) return id;
+    }
     const NodeId id = create();
     if (id) {
-      shard.slots[i] = id;
+      shard.slots[i] = id | tag;
       ++shard.count;
     }
     return id;
@@ -54,9 +57,12 @@ class Table {
 
  private:
   static constexpr int kShardBits = 5;
+  // Two bits of a key, in the bits of a slot that a node leaves free: three of four nodes of other keys need no look.
+  static constexpr std::uint32_t kTag = kPending | kExchanged;
+  static std::uint32_t tag_of(Key key) { return static_cast<std::uint32_t>(key >> 27) & kTag; }
   struct alignas(64) Shard {  // or threads in two shards would write one cache line
     std::mutex mutex;
-    std::vector<NodeId> slots;  // 0: free; a power of two, at most half full
+    std::vector<NodeId> slots;  // with tags; 0: free; a power of two, at most half full
     std::size_t count = 0;
   };
 
@@ -64,11 +70,13 @@ class Table {
     std::vector<NodeId> old(shard.slots.empty() ? 16 : shard.slots.size() * 2, 0);
     old.swap(shard.slots);
     const std::size_t mask = shard.slots.size() - 1;
-    for (NodeId id : old) {
-      if (!id) continue;
-      std::size_t i = arena_->at<Node>(id)->key & mask;
+    constexpr std::size_t kAhead = 16;  // nodes lie anywhere in memory: their keys are fetched before they are needed
+    for (std::size_t k = 0; k < old.size(); ++k) {
+      if (k + kAhead < old.size() && old[k + kAhead]) __builtin_prefetch(arena_->at<Node>(old[k + kAhead] & ~kTag));
+      if (!old[k]) continue;
+      std::size_t i = arena_->at<Node>(old[k] & ~kTag)->key & mask;
       while (shard.slots[i]) i = (i + 1) & mask;
-      shard.slots[i] = id;
+      shard.slots[i] = old[k];
     }
   }
 
@@ -90,6 +98,11 @@ class Graph {
 
   const Extras& extras() const { return extras_; }
   Node& node(NodeId id) const { return *arena_.at<Node>(id); }
+  void prefetch(NodeId id) const {  // both lines of memory that it may lie in
+    const char* const place = arena_.at<char>(id);
+    __builtin_prefetch(place);
+    __builtin_prefetch(place + sizeof(Node) - 1);
+  }
   NodeId terminal() const { return terminal_; }  // the one node of every finished game
   [[gnu::always_inline]] std::uint32_t* words(const Node& node, int player) const {
     return arena_.at<std::uint32_t>(node.words) + (player == 1 && acts(node.acting, 0) ? node.outcomes[0] : 0);
@@ -99,7 +112,7 @@ class Graph {
   }
   // Says that the visits or the value of an edge are about to change.
   [[gnu::always_inline]] void note_change(const Node& node, const Edges& edges, std::uint32_t edge) const {
-    if (node.tallied) marginals(node).note(edges, edge);
+    if (node.tallied) Marginals::note(arena_.at<std::uint32_t>(node.words), node, edges, edge);
   }
   ChanceWords chance(const Node& node) const {  // only where chance decides
     const std::uint32_t n = node.outcomes[0];
@@ -177,8 +190,10 @@ class Graph {
   void give_words(int thread, Node& node);
   // Room for the strategies of a joint node, zeroed.
   void give_strategies(int thread, Node& node);
-  // Puts the best word of those not tried into place `opened`.
+  // Puts the best word of those not tried into place `opened`, after the words were written.
   void settle_next(Node& node) const;
+  // The same, and notes if the others are in order too: nothing has to be looked for then as long as edges are opened in turn.
+  void settle_all(Node& node) const;
   // Makes an untried edge a tried one with no visits and no child; returns its index. `pair` are its outcomes where both
   // choose, and the place of its word where one does.
   std::uint32_t open(int thread, Node& node, std::uint32_t pair, const float (&q)[2]);
@@ -196,8 +211,8 @@ class Graph {
   void clear();
   // Keeps what can be reached from `root`, a node below `old_root`, which leaves the table and takes its place; returns its
   // new id. A large part of a graph stays where it is, and the room of the rest is used again; a small one is moved to memory
-  // of its own, and so is every one with `moves`.
-  NodeId keep(NodeId old_root, NodeId root, bool moves);
+  // of its own.
+  NodeId keep(NodeId old_root, NodeId root);
 
  private:
   // Extras lie behind their node, in the same block.
@@ -225,6 +240,7 @@ class Graph {
   std::uint32_t size_of(const Node& node) const;
   std::uint64_t mark(NodeId root, std::vector<NodeId>& reached) const;
   void release_blocks(Allocator& allocator, NodeId id);
+  void release_chains(Allocator& allocator, const Node& node) const;
   void fill_table(const std::vector<NodeId>& all);
   Offset chain(int thread, NodeId parent, Offset next);
   void note_parents(const std::vector<NodeId>& all);

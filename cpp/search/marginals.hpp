@@ -46,7 +46,7 @@ struct Marginals {
     const std::uint32_t n0 = node.outcomes[0], n1 = node.outcomes[1], n = n0 + n1;
     return aligned(n) + sizeof(Head) / 4 + 5 * n + std::max(kEight - 2, (n0 * n1 + 3) / 4);
   }
-  static Marginals of(std::uint32_t* words, const Node& node) {
+  [[gnu::always_inline]] static Marginals of(std::uint32_t* words, const Node& node) {  // most callers need a part of it
     const std::uint32_t n0 = node.outcomes[0], n1 = node.outcomes[1], n = n0 + n1;
     std::uint32_t* block = words + aligned(n);
     Marginals m;
@@ -69,9 +69,10 @@ struct Marginals {
   std::uint8_t& edge_of(std::uint32_t pair) const { return edge[(pair >> 16) * outcomes[1] + (pair & 0xffffu)]; }
 
   // Notes an edge before its visits or its value change. Nothing is computed until another edge changes or somebody asks.
-  void note(const Edges& edges, std::uint32_t e) const {
+  [[gnu::always_inline]] static void note(std::uint32_t* words, const Node& node, const Edges& edges, std::uint32_t e) {
+    Head* const head = reinterpret_cast<Head*>(words + aligned(node.outcomes[0] + std::uint32_t{node.outcomes[1]}));
     if (head->changed == e + 1) return;
-    if (head->changed) settle_now(edges);
+    if (head->changed) [[unlikely]] of(words, node).settle_now(edges);
     head->changed = e + 1;
     head->visits = edges.visits[e];
     head->known = known_visits(edges, e);

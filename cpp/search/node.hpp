@@ -59,6 +59,7 @@ struct Node {
   bool touched : 1;   // its value has to be recomputed; see Search::touch
   bool tallied : 1;   // its words are followed by Marginals
   bool stale : 1;     // a child may have changed that it has not looked at; see Graph::make_stale
+  bool sorted : 1;    // the words that were not tried are in order, the best first: the next one is where it should be
 
   // Who chooses among several outcomes here; player 0 if nobody does. Only meaningful unless `joint`.
   int chooser() const { return outcomes[0] > 1 || !acts(acting, 1) ? 0 : 1; }
@@ -146,7 +147,7 @@ struct ChanceWords {
 
 constexpr std::uint32_t kPending = 1u << 31;  // mark on a child link: the child has no value yet
 static_assert(Arena::kEnd <= kPending);
-constexpr std::uint32_t kExchanged = 1;  // another: the child has the players the other way round; offsets are even
+constexpr std::uint32_t kExchanged = 1;  // another: the child has the players the other way round; offsets of nodes are even
 
 // Room for `opened` edges: sizes grow by about a half, so that blocks of few sizes are reused often.
 constexpr std::uint32_t compute_capacity(std::uint32_t opened) {

@@ -215,7 +215,7 @@ class Search final : public AnySearch {
     std::chrono::steady_clock::time_point deadline;
     bool late;  // nothing is known of the root, and no time is left
     // Leaves get no words before their second visit (see prepare): not where look_ahead or the greedy player needs the actions
-    // at once, nor where nodes must stay in their places, by which chance is drawn.
+    // at once.
     bool lists_late;
   };
   static constexpr bool kGreedy = requires(const D& dynamics, const Cursor& cursor, Action* actions) {
@@ -237,6 +237,7 @@ class Search final : public AnySearch {
     int symmetry = 0;
     NodeId node = 0;  // where the descent arrived
     std::vector<Step> path;
+    std::uint64_t passed = 0;     // traces of its nodes, in a graph
     std::vector<Leaves> batches;  // by number
     std::vector<Collision> collided;
     std::unordered_map<NodeId, std::uint32_t> crowded;  // visits of collisions with each leaf; see collide
@@ -326,11 +327,14 @@ class Search final : public AnySearch {
   Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const {
     return joint_of(node, graph_.edges(node), edge, symmetry);
   }
-  double chance_point(NodeId id, const Node& node) const;
+  double chance_point(const Node& node) const;
   void set_ranges(const Cursor& cursor, Ranges& ranges) const;
-  static bool on_path(const std::vector<Step>& path, NodeId node) {
-    return std::any_of(path.begin(), path.end(), [node](const Step& step) { return step.node == node; });
+  static bool on_path(const Worker& worker, NodeId node) {
+    return (worker.passed & trace(node)) &&
+           std::any_of(worker.path.begin(), worker.path.end(), [node](const Step& step) { return step.node == node; });
   }
+  // One bit of 64 for each node: what is not among those of a path need not be looked for on it.
+  static std::uint64_t trace(NodeId node) { return std::uint64_t{1} << (node * 0x9e3779b1u >> 26); }
   bool claim(Node& node);
   void check_zero_sum(const Rewards& rewards) const;
   void orient(Worker& worker, Node& node);

@@ -408,7 +408,7 @@ def make_latent_search(num_actions: int, order: str, acting: int, first: Sequenc
 
 def limit_graph_bytes(bytes: int) -> None:
     """
-    Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 8 GiB. For tests.
+    Let every search graph end after so many bytes, in steps of 4 MiB, as it otherwise does after 16 GiB. For tests.
     """
 
 def use_wide_vectors(wide: bool) -> bool:

@@ -258,11 +258,14 @@ def test_advance_of_a_threaded_search(graph: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["connect_four", "hex", "pyrat"])
-@pytest.mark.parametrize(("graph", "threads"), [(False, 1), (True, 1), (True, 2)])
-def test_room_of_what_is_left_behind_is_used_again(name: str, graph: bool, threads: int) -> None:
+@pytest.mark.parametrize(
+    ("graph", "threads", "solver"),
+    [(False, 1, False), (True, 1, False), (True, 2, False), (True, 1, True), (True, 2, True)],
+)
+def test_room_of_what_is_left_behind_is_used_again(name: str, graph: bool, threads: int, solver: bool) -> None:
     # Graphs of which large parts stay where they are: what comes next overwrites the rest.
     state = walk(name, 0)
-    searcher = searcher_of(state, Rollout(1), simulations=1_000, graph=graph, threads=threads)
+    searcher = searcher_of(state, Rollout(1), simulations=1_000, graph=graph, threads=threads, solver=solver)
     for _ in range(3):
         result = searcher.run(state)
         if not graph:

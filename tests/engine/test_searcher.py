@@ -32,6 +32,7 @@ STATS = {
     "full",
     "full_reason",
     "max_depth",
+    "mean_depth",
     "bytes",
     "seconds",
     "seed",

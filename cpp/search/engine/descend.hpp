@@ -42,10 +42,11 @@ RAMIFY_HOT Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::
 }
 
 // The point of [0, 1) at which the next outcome of a chance event is drawn. From a random start, every visit goes on by the
-// golden ratio: points that are spread more evenly than independent ones, at every number of visits.
+// golden ratio: points that are spread more evenly than independent ones, at every number of visits. The start depends on the
+// event alone, by the key of its position or of the way to it: see link.
 template <class D>
-double Search<D>::chance_point(NodeId id, const Node& node) const {
-  const double start = Rng(chance_seed_, id).uniform();
+double Search<D>::chance_point(const Node& node) const {
+  const double start = Rng(chance_seed_, node.key).uniform();
   const double point = start + 0.6180339887498949 * static_cast<double>(node.visits);
   return point - std::floor(point);
 }
@@ -56,7 +57,7 @@ template <class D>
 std::uint32_t Search<D>::choose_chance(Worker& worker, Node& node) {
   if (settings_.graph) refresh_edges(graph_, settings_, node);
   const ChanceWords chance = graph_.chance(node);
-  const double point = chance_point(worker.node, node);
+  const double point = chance_point(node);
   const Edges edges = node.opened ? graph_.edges(node) : Edges{};
   const auto opened = [&](std::uint32_t i) { return chance.edge[i] != ChanceWords::kNoEdge; };
   std::uint32_t place = kUntried;
@@ -198,6 +199,11 @@ NodeId Search<D>::link(Worker& worker, Node& node, std::uint32_t edge, Rewards r
   }
   const bool swapped = dynamics_.swaps(worker.symmetry);  // the node's own players, and then its child's
   if (swapped) std::swap(rewards[0], rewards[1]);
+  if constexpr (D::kChance)  // a tree needs no keys, but chance is drawn by them: there the way is the key
+    if (!settings_.graph && dynamics_.has_chance()) {
+      const Joint way = joint_of(node, edge, worker.symmetry);
+      shared.key = combine(combine(node.key, static_cast<Key>(way.of[0])), static_cast<Key>(way.of[1]));
+    }
   const std::uint32_t mark = !over && swapped != dynamics_.swaps(shared.symmetry) ? kExchanged : 0;
   const NodeId child = over ? graph_.terminal() : graph_.share(worker.index, shared.key, found, [&](Node& fresh) {
     if (settings_.solver) begin_proof(graph_.proof(fresh), stakes, settings_.discount, false);
@@ -279,6 +285,7 @@ void Search<D>::take_back(Worker& worker) {
 template <class D>
 typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
   worker.path.clear();
+  worker.passed = 0;
   worker.cursor = root_cursor_;
   worker.symmetry = 0;
   worker.node = root_;
@@ -304,8 +311,10 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
       return Arrival::kNoRoom;
     }
     worker.path.push_back({worker.node, turn.edge});
+    if (settings_.graph) worker.passed |= trace(worker.node);
     NodeId child = turn.child;
     if (child) {
+      graph_.prefetch(child);
       if (child != graph_.terminal()) dynamics_.go_on(worker.cursor, turn.joint);
     } else if (!(child = link(worker, node, turn.edge, dynamics_.apply(worker.cursor, turn.joint)))) {
       cancel_path(worker.path);
@@ -379,7 +388,7 @@ RAMIFY_HOT typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId c
     if (settings_.canonical) worker.symmetry = dynamics_.shared_key(worker.cursor, settings_).symmetry;
   if constexpr (D::kChance)
     if (status == Status::kUnvalued) {
-      stop = settings_.graph && on_path(worker.path, child);
+      stop = settings_.graph && on_path(worker, child);
       if (!stop) return Arrival::kDone;
       const NodeLock lock(node, threaded());  // the way here leads through one of its outcomes
       refresh_edges(graph_, settings_, node);
@@ -395,7 +404,7 @@ RAMIFY_HOT typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId c
     ++worker.stats.solved;
     return Arrival::kDone;
   }
-  if (settings_.graph && on_path(worker.path, child)) {  // keys should forbid it; a game's author may have erred
+  if (settings_.graph && on_path(worker, child)) {  // keys should forbid it; a game's author may have erred
     ++worker.stats.cycles;
     return Arrival::kDone;
   }
@@ -457,7 +466,7 @@ template <class D>
 void Search<D>::list_late(Graph& graph, Worker& worker, NodeId id, const Cursor& cursor, int symmetry) const {
   if (symmetry) list_outcomes(graph, worker, id, dynamics_.transform(cursor, symmetry), true);
   else list_outcomes(graph, worker, id, cursor, true);
-  graph.settle_next(graph.node(id));
+  graph.settle_all(graph.node(id));
 }
 
 // Room for a node's outcomes. It may have some of an earlier attempt, which failed before its evaluation; nothing says

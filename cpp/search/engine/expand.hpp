@@ -188,6 +188,7 @@ void Search<D>::widen_bounds(const Edges& edges, std::uint32_t edge) {
 template <class D>
 void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   ++worker.stats.simulations;
+  worker.stats.turns += static_cast<std::int64_t>(path.size());
   worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
   if (worker.defers) return;
   bool news = settings_.solver;  // whether something more is proven of the child

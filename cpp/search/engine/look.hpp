@@ -256,7 +256,7 @@ std::pair<Rewards, bool> Search<D>::move_root(Joint joint, bool keep) {
     if (child) {
       try {
         if (symmetry) turn_words(graph_.node(child), symmetry);
-        root_ = graph_.keep(root_, child, dynamics_.has_chance());  // chance is drawn by a node's place
+        root_ = graph_.keep(root_, child);
         root_priors_ = read_priors(graph_, graph_.node(root_));
         if (std::isfinite(stakes.secured[0])) {  // as a root it needs a proof by its edges, which say how to play
           begin_proof(graph_.proof(graph_.node(root_)), stakes, settings_.discount, true);

@@ -265,7 +265,7 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
   const auto allowed = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9));
   const NativeRun run{evaluator, Clock::now() + std::chrono::duration_cast<Clock::duration>(allowed),
                       seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady,
-                      !settings_.solver && evaluator.prior <= 0.0f && !dynamics_.has_chance()};
+                      !settings_.solver && evaluator.prior <= 0.0f};
   std::atomic<std::int64_t> left{simulations}, done{0};
   in_all_threads([&](Worker& worker) { run_worker(worker, run, left, done); });
   return done.load();
