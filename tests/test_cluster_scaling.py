@@ -66,8 +66,11 @@ def test_a_thread_that_works_has_an_account_of_it():
 
 def test_with_other_work_all_speeds_are_lower():
     found = {"trainer_part": 0.5, "players_part": 0.25, "positions": 3.0, "ratio": 8.0}
+    found["game_evaluations"] = PLAIN.game_evaluations
     slow = with_other_work(PLAIN, found)
     assert model(slow, 2, 2).self_play == pytest.approx(model(PLAIN, 2, 2).self_play / 4)
+    longer = with_other_work(PLAIN, {**found, "game_evaluations": 2 * PLAIN.game_evaluations})
+    assert model(longer, 2, 2).self_play == pytest.approx(model(slow, 2, 2).self_play / 2)
     half = replace(PLAIN, positions=3.0, replay_ratio=8.0, look=0.0, worker=0.0)
     assert model(with_other_work(half, found), 2, 2).learner == pytest.approx(model(half, 2, 2).learner / 2)
 

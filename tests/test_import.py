@@ -20,6 +20,8 @@ HEAVY = (
     "nicegui",
     "starlette",
     "ray",
+    "optuna",
+    "psycopg",
 )
 
 

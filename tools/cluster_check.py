@@ -4,7 +4,7 @@ On a machine with other work a process gets a core only for a part of the time i
 measured: for processes that play, which always could, by their CPU time; for the trainer, which may have nothing to do,
 by the system's account of how long its thread runs and waits to run. The speeds of the model are those of an idle
 machine times that part. Constants are measured in other runs than the one that they are compared with, except for the
-number of positions per game.
+numbers of positions and of evaluations per game, which change with the network.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Snapshot:
     trainer_cpu: float
     trainer: dict[str, Account]
     players_cpu: float
+    evaluations: int
     games: int
     steps: int
     consumed: tuple[int, int]  # games and positions
@@ -77,6 +78,7 @@ class Measured:
         self.first: Snapshot | None = None
         self.last: Snapshot | None = None
         self.reports: list[bool] = []  # whether a process waited, once a second
+        self.evaluated: dict[int, list[int]] = {}  # by worker: evaluations of each of its SelfPlays
 
     def watch(self, players: Any) -> None:
         """Be told what the processes report."""
@@ -85,11 +87,21 @@ class Measured:
         self.players, receive = players, players._receive
 
         def received(worker: Any, message: Any) -> None:
-            if isinstance(message, Report) and self.first is not None:
-                self.reports.append(message.waiting)
+            if isinstance(message, Report):
+                self.count(worker.number, message)
             receive(worker, message)
 
         players._receive = received
+
+    def count(self, worker: int, report: Any) -> None:
+        """Count evaluations, and reports of processes that wait."""
+        if self.first is not None:
+            self.reports.append(report.waiting)
+        if report.progress is not None:
+            parts = self.evaluated.setdefault(worker, [0])
+            if report.progress.evaluations < parts[-1]:
+                parts.append(0)
+            parts[-1] = report.progress.evaluations
 
     def show(self, status: Any) -> None:
         """Called by the trainer now and then; ends the run."""
@@ -112,6 +124,7 @@ class Measured:
             time.process_time(),
             accounts(),
             sum(known.report.cpu_seconds for known in self.players.figures.values() if known.report),
+            sum(map(sum, self.evaluated.values())),
             self.players.leases.finished,
             training.learner.steps,
             (training.consumed.games, training.consumed.positions),
@@ -150,7 +163,7 @@ def trained(ratio: float, seconds: float) -> dict[str, float]:
     wall = last.wall - first.wall
     games, positions = (after - before for before, after in zip(first.consumed, last.consumed, strict=True))
     waiting, played = sum(measured.reports) / max(len(measured.reports), 1), last.players_cpu - first.players_cpu
-    steps = (last.steps - first.steps) / wall
+    steps, evaluations = (last.steps - first.steps) / wall, last.evaluations - first.evaluations
     return {
         "ratio": ratio,
         "wall": wall,
@@ -163,6 +176,8 @@ def trained(ratio: float, seconds: float) -> dict[str, float]:
         "trainer_part": part(first.trainer, last.trainer),
         "players_part": played / (2 * wall * (1 - waiting)),
         "games_per_cpu_s": (last.games - first.games) / played,
+        "evaluations_per_cpu_s": evaluations / played,
+        "game_evaluations": evaluations / max(last.games - first.games, 1),
     }
 
 
@@ -171,7 +186,8 @@ def with_other_work(constants: Constants, found: dict[str, float]) -> Constants:
     own = found["trainer_part"]
     return replace(
         constants,
-        games=constants.games * found["players_part"],
+        evaluations=constants.evaluations * found["players_part"],
+        game_evaluations=found["game_evaluations"],
         look=constants.look / own,
         worker=constants.worker / own,
         step=constants.step / own,
@@ -197,7 +213,7 @@ def check(seconds: float) -> list[str]:
     lines = ["| replay ratio | games/s | model | simulation | waiting | simulation | narrowest |"]
     lines.append("|" + "---:|" * 6 + "---|")
     for run in (playing, both, training):
-        measured = replace(Constants(), games=alone["games_per_cpu_s"], step=step, take=take)
+        measured = replace(Constants(), evaluations=alone["evaluations_per_cpu_s"], step=step, take=take)
         constants = with_other_work(measured, run)
         limits, simulated = model(constants, 2, 2), simulate(constants, 2, 2)
         numbers = [run["games_per_s"], limits.games, simulated.games]

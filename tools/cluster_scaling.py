@@ -24,7 +24,8 @@ STEP = 0.05  # seconds of a step of the simulation
 class Constants:
     """What throughput depends on. Seconds are those of one CPU, on the machine where they were measured."""
 
-    games: float = 53.0  # that a process finishes per second
+    evaluations: float = 22_000.0  # of positions by the network, of a process per second
+    game_evaluations: float = 255.0  # that a game needs: fewer, the better the network plays
     positions: float = 3.3  # recorded per game
     game_bytes: float = 1200.0  # of a game on its way to the trainer
     shard_seconds: float = 2.0  # between two shards of a process
@@ -40,6 +41,11 @@ class Constants:
     weights_bytes: float = 280e3
     checkpoint_seconds: float = 20.0
     bandwidth: float = 1e9 / 8  # bytes per second that leave the trainer's machine
+
+    @property
+    def games(self) -> float:
+        """Games that a process finishes per second."""
+        return self.evaluations / self.game_evaluations
 
 
 @dataclass(frozen=True)
@@ -135,10 +141,11 @@ def measure_actors(actors: int, seconds: float) -> dict[str, float]:
         training.begin()
         players = cluster_play.ClusterPlayers(training)
 
-        def state() -> tuple[float, float, float, int, float]:
+        def state() -> tuple[float, float, float, int, float, int]:
             reports = [known.report for known in players.figures.values() if known.report is not None]
             cpu = sum(report.cpu_seconds for report in reports)
-            return time.perf_counter(), time.process_time(), cpu, players.leases.finished, players.bytes
+            evaluations = sum(report.progress.evaluations for report in reports if report.progress is not None)
+            return time.perf_counter(), time.process_time(), cpu, players.leases.finished, players.bytes, evaluations
 
         def play(until: float) -> None:
             while time.perf_counter() < until:
@@ -152,11 +159,12 @@ def measure_actors(actors: int, seconds: float) -> dict[str, float]:
         last = state()
         players.close()
         training.metrics.close()
-    wall, trainer, cpu, games, size = (after - before for before, after in zip(first, last, strict=True))
+    wall, trainer, cpu, games, size, evaluations = (after - before for before, after in zip(first, last, strict=True))
     return {
         "actors": actors,
         "games_per_s": games / wall,
         "games_per_cpu_s": games / max(cpu, 1e-9),
+        "evaluations_per_cpu_s": evaluations / max(cpu, 1e-9),
         "trainer_cpu_per_s": trainer / wall,
         "bytes_per_game": size / max(games, 1),
     }

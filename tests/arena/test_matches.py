@@ -21,6 +21,7 @@ from ramify.arena import (
     Openings,
     ParallelSettings,
     Played,
+    WorkerPool,
     match,
     read_player,
 )
@@ -293,6 +294,30 @@ def test_a_worker_that_dies_is_an_error_and_leaves_nobody_behind(tictactoe: rf.G
         )
     time.sleep(0.1)
     assert not multiprocessing.active_children()
+
+
+def test_workers_stay_for_further_games(tictactoe: rf.Game) -> None:
+    """The same processes play other players and another game; an error ends them, and new ones are started."""
+    import multiprocessing
+
+    def who() -> set[int | None]:
+        return {child.pid for child in multiprocessing.active_children()}
+
+    hex_game, two = rf.make("hex", size=3), ParallelSettings(3, 2)
+    with WorkerPool() as pool:
+        assert match(tictactoe, WEAK, STRONG, 8, parallel=two, pool=pool) == match(tictactoe, WEAK, STRONG, 8)
+        first = who()
+        assert len(first) == 2
+        other = helpers.DiceConfig(skill=0.3)
+        assert match(hex_game, other, WEAK, 8, parallel=two, pool=pool) == match(hex_game, other, WEAK, 8)
+        assert who() == first
+        with pytest.raises(ValueError, match="plays no games"):
+            match(tictactoe, WEAK, helpers.BrokenConfig(how="open"), 4, parallel=two, pool=pool)
+        assert not who()
+        assert len(match(tictactoe, WEAK, STRONG, 2, parallel=two, pool=pool)) == 2
+        assert len(who()) == 2
+        assert not who() & first
+    assert not who()
 
 
 def test_seconds_are_measured_and_no_part_of_a_game(tictactoe: rf.Game) -> None:

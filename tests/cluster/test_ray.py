@@ -17,7 +17,7 @@ from ramify.cluster import ClusterConfig
 from ramify.protocols import node_engines
 from ramify.protocols.teaching import teach
 from ramify.selfplay import read_folder
-from ramify.training import cluster_play, train
+from ramify.training import as_yaml, cluster_play, train
 from tests.protocols.test_cluster_teaching import keys_in
 from tests.protocols.test_teacher import config as taught
 from tests.training.test_cluster_play import clustered
@@ -203,9 +203,33 @@ def test_trials_of_a_sweep_are_played_on_nodes(nodes, tmp_path, monkeypatch):
     assert (tmp_path / "sweep" / "best.yaml").exists()
 
 
+def test_tuning_and_training_in_turn_on_nodes(nodes, tmp_path, monkeypatch):
+    """Both parts of a round are done by processes on nodes; this one only trains."""
+    pytest.importorskip("optuna")
+    from ramify.sweeps import Improve, Sweep, load_improve
+    from tests.sweeps.test_improve import YAML
+
+    def only_wait(sweep):
+        end = time.monotonic() + 240
+        while len(sweep.trials()) < 2 and time.monotonic() < end:
+            time.sleep(0.5)
+
+    monkeypatch.setattr(Sweep, "_play_trials", only_wait)
+    played = Watched(monkeypatch, [])
+    config = clustered(tmp_path, cluster__address=None, loop__iterations=1)
+    (tmp_path / "tiny.yaml").write_text(as_yaml(config))
+    (tmp_path / "loop.yaml").write_text(YAML.replace("TINY", str(tmp_path / "tiny.yaml")))
+    cluster = ClusterConfig(address="local", actors=2)  # the nodes that there are
+    found = Improve(
+        load_improve(tmp_path / "loop.yaml", rounds=1), tmp_path / "loop", ParallelSettings(4), cluster=cluster
+    ).run()
+    assert [one.number for one in found] == [0, 1]
+    assert len(numbers(tmp_path / "loop" / "000" / "run")) == played.handed > 0
+
+
 @pytest.mark.parametrize("kill", [False, True])
 def test_hex_is_learnt_on_two_nodes_whatever_is_killed(tmp_path, kill):
-    """The level of ``ramify demo``: about 95 % of the solved positions. Half an hour on two cores."""
+    """The level of ``ramify demo``: about 95 % of the solved positions. Three minutes on two cores."""
     found = proof(tmp_path, {}, kill)
     assert found["lost"] == found["twice_in_records"] == found["kills_left"] == 0
     assert found["in_records"] == found["handed_over"] >= 7 * 768

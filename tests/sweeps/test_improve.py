@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
-from ramify.sweeps import Improve, load_improve
-from ramify.sweeps.improve import Sweep
+from ramify import training
+from ramify.sweeps import Improve, Sweep, improve, load_improve, remote
 from ramify.training import as_yaml, latest
 from ramify.training.presets import load_config
 from tests.training.helpers import tiny
@@ -90,6 +91,41 @@ def test_the_command_prints_the_rounds(file, run):
     code, out, _ = run("improve", str(file), "--rounds", "1")
     assert code == 0
     assert "Player: search:network=" in out
+
+
+def test_a_cluster_helps_with_sweeps_and_training(file, run, tmp_path, monkeypatch):
+    asked, trained, real = [], [], training.train
+
+    @contextmanager
+    def helped(config, target, *arguments, grace):
+        asked.append(config.address)
+        yield
+
+    def train(config, folder):
+        trained.append(config.cluster.address)
+        real(tiny(loop__iterations=1), folder)
+
+    @contextmanager
+    def connected(address):
+        asked.append(f"connected to {address}")
+        yield
+
+    monkeypatch.setattr(remote, "helped", helped)
+    monkeypatch.setattr(remote, "connected", lambda _: nullcontext())
+    monkeypatch.setattr(improve, "connected", connected)
+    monkeypatch.setattr(training, "train", train)
+    (tmp_path / "tiny.yaml").write_text(as_yaml(tiny(loop__iterations=1, loop__overlap=None)))
+    command = ["improve", str(file), "--rounds", "1", "--cluster"]
+    code, out, err = run(*command, "local", "--json")
+    assert (code, err) == (0, "")
+    assert asked == ["connected to local", "local", "local"]
+    assert trained == ["local"]
+    assert len(json.loads(out)["rounds"]) == 2
+    folder = tmp_path / "other"
+    code, _, err = run(*command, "auto", "--folder", str(folder))
+    assert code == 2
+    assert "need a store that all of them reach" in err
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(

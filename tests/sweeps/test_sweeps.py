@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ramify as rf
-from ramify.arena import Fixture, Opening, Played, read_player
+from ramify.arena import Fixture, Opening, ParallelSettings, Played, read_player, workers
 from ramify.base.settings import SettingsError
 from ramify.sweeps import Range, Sweep, SweepConfig, SweepProgress, Trial, load_sweep
 from ramify.sweeps.run import margin
@@ -118,6 +118,19 @@ def test_training_settings_are_tuned_by_runs(tmp_path: Path) -> None:
 
 def trial(number: int, elo: float, error: float = 10.0, margin: float = 0.0, state: str = "complete") -> Trial:
     return Trial(number, {}, state, elo, error, margin, 100, "")  # type: ignore[arg-type]
+
+
+def test_workers_stay_for_all_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, started, real = SweepConfig(**{**SETTINGS, "trials": 3}), [], workers.Worker.__init__
+
+    def start(worker: workers.Worker) -> None:
+        real(worker)
+        started.append(worker)
+
+    monkeypatch.setattr(workers.Worker, "__init__", start)
+    result = Sweep(config, tmp_path / "two", ParallelSettings(8, workers=2)).run()
+    assert len(started) == 2
+    assert result == Sweep(config, tmp_path / "none").run()
 
 
 def test_margins_decide_between_equals_and_stopped_trials_never_win() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramify.base.settings import SettingsError
+from ramify.base.settings import SettingsError, read_value
 from ramify.training import TrainConfig, as_yaml, load_config, presets
 from ramify.training.config import WindowConfig
 from tests.training.helpers import tiny
@@ -27,6 +27,7 @@ def test_presets_are_whole(name):
         ({"loop": 3}, "loop=3: it is a group of settings"),
         ({"loop.batch": 0}, "loop setting batch=0: must be at least 1"),
         ({"targets.policy": "vists"}, "target setting policy='vists'"),
+        ({"records": "a,b"}, "training setting records='a,b': must be a list, such as [a,b]"),
         ({"targets": {"root_share": 0.7, "short_share": 0.7}}, "must not exceed 1"),
         ({"targets.policy": "average"}, 'needs search.selection="regret"'),
         ({"seed.x": 3}, "training setting seed is 0: it has no setting 'x' within"),
@@ -39,6 +40,25 @@ def test_wrong_settings_are_named(changes, message):
     with pytest.raises(SettingsError) as caught:
         load_config("hex-5", {"seed": 0, **changes})
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[a,b]", ["a", "b"]),
+        ('["a","b"]', ["a", "b"]),
+        ("[runs/a b, 'c']", ["runs/a b", "'c'"]),
+        ('["a,b", c]', ["a,b", "c"]),
+        ("[1, x, None]", [1, "x", None]),
+        ("[[a,b],[c]]", [["a", "b"], ["c"]]),
+        ("[]", []),
+        ("[a", "[a"),
+        ("a,b", "a,b"),
+        ("None", None),
+    ],
+)
+def test_values_as_typed(text, value):
+    assert read_value(text) == value
 
 
 def test_files_and_overrides(tmp_path):

@@ -21,6 +21,7 @@ from ramify.arena.simple import AlphaBetaPlayerConfig, GreedyConfig, RandomConfi
 from ramify.arena.spread import pair_up
 from ramify.arena.text import read_player, short_names
 from ramify.arena.tournament import Line, Standings, Tournament, gauntlet, reference_pool, round_robin
+from ramify.arena.workers import WorkerPool
 from ramify.base.deprecation import renamed as _renamed
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "Standings",
     "Tournament",
     "Turn",
+    "WorkerPool",
     "count",
     "draw_model",
     "exploitability",

@@ -13,6 +13,7 @@ from ramify.arena.player import PlayerConfig
 from ramify.arena.results import Memory, Results
 from ramify.arena.sequential import GAME, PAIR, Sprt, SprtConfig, Verdict, pair_log_ratio, sprt_pairs
 from ramify.arena.text import as_player
+from ramify.arena.workers import WorkerPool
 from ramify.base.deprecation import renamed_arguments
 from ramify.games import Game
 
@@ -58,12 +59,13 @@ def gate(
     wanted = fixtures(game, [(candidate, champion)], max_games, config)
     players, size = [candidate, champion], max(2, parallel.concurrency * max(1, parallel.workers) // 2 * 2)
     games: list[Played] = []
-    for start in range(0, len(wanted), size):
-        batch = wanted[start : start + size]
-        games += play(game, players, batch, results=results, parallel=parallel, watch=watch)
-        decided = decide(games, candidate.identity, test)
-        if decided.verdict is not None:
-            return decided
+    with WorkerPool() as pool:
+        for start in range(0, len(wanted), size):
+            batch = wanted[start : start + size]
+            games += play(game, players, batch, results=results, parallel=parallel, watch=watch, pool=pool)
+            decided = decide(games, candidate.identity, test)
+            if decided.verdict is not None:
+                return decided
     return decide(games, candidate.identity, test)
 
 

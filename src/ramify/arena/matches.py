@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from ramify.arena.match_result import MatchResult
@@ -14,6 +15,7 @@ from ramify.arena.results import Memory, Results
 from ramify.arena.runner import Finish, MatchRunner, deliver
 from ramify.arena.text import as_player
 from ramify.arena.waiting import Waiting, waiting_games
+from ramify.arena.workers import WorkerPool, play_in_workers
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import derive
 from ramify.games import Game
@@ -115,10 +117,12 @@ def play(
     results: Results | None = None,
     parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
+    pool: WorkerPool | None = None,
 ) -> list[Played]:
     """The games asked for, in order. Those that ``results`` has are not played again, the others are added to it.
 
-    If ``results`` is shared, as a store is, processes that play the same games at the same time divide them.
+    If ``results`` is shared, as a store is, processes that play the same games at the same time divide them. The
+    workers of ``parallel`` are those of a ``pool``, if one is given, which has them ready for the next call.
 
     Settings with which a player cannot play raise a ValueError before the first game. A player that fails in a game
     loses it. Ctrl-C raises ``Interrupted`` with the finished games.
@@ -147,7 +151,8 @@ def play(
     waiting = waiting_games(missing, results, lambda played: note(played, 1))
     try:
         if missing:
-            play_missing(game, configs, waiting, replace(parallel, workers=min(parallel.workers, len(missing))), finish)
+            fitting = replace(parallel, workers=min(parallel.workers, len(missing)))
+            play_missing(game, configs, waiting, fitting, finish, pool)
     except KeyboardInterrupt:
         raise Interrupted([there[fixture.key] for fixture in wanted if fixture.key in there], len(wanted)) from None
     finally:
@@ -156,15 +161,19 @@ def play(
 
 
 def play_missing(
-    game: Game, configs: Sequence[PlayerConfig], waiting: Waiting, parallel: ParallelSettings, finish: Finish
+    game: Game,
+    configs: Sequence[PlayerConfig],
+    waiting: Waiting,
+    parallel: ParallelSettings,
+    finish: Finish,
+    pool: WorkerPool | None,
 ) -> None:
     """Play these games; ``finish`` gets each one when it ends."""
     if parallel.workers:
-        from ramify.arena.workers import play_in_workers
-
-        return play_in_workers(
-            game, configs, waiting, finish, workers=parallel.workers, concurrency=parallel.concurrency
-        )
+        workers, concurrency = parallel.workers, parallel.concurrency
+        with WorkerPool() if pool is None else nullcontext(pool) as chosen:
+            play_in_workers(game, configs, waiting, finish, pool=chosen, workers=workers, concurrency=concurrency)
+        return
     runner = MatchRunner.open(game, configs)
     try:
         while True:
@@ -175,7 +184,6 @@ def play_missing(
             deliver(runner.round(), finish)
     finally:
         runner.close()
-    return None
 
 
 @renamed_arguments(conditions="config", pace="parallel")
@@ -189,6 +197,7 @@ def match(
     results: Results | None = None,
     parallel: ParallelSettings | None = None,
     watch: Watch | None = None,
+    pool: WorkerPool | None = None,
 ) -> MatchResult:
     """Play games between two players, in pairs with the same opening and the seats exchanged.
 
@@ -197,4 +206,5 @@ def match(
     checked_game(game, "match")
     pair = as_player(first), as_player(second)
     wanted = fixtures(game, [pair], games, config or MatchConfig())
-    return MatchResult(pair, tuple(play(game, pair, wanted, results=results, parallel=parallel, watch=watch)))
+    played = play(game, pair, wanted, results=results, parallel=parallel, watch=watch, pool=pool)
+    return MatchResult(pair, tuple(played))

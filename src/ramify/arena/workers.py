@@ -11,11 +11,12 @@ import pickle
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, Self
 
-from ramify.arena.played import Played
+from ramify.arena.played import Fixture, Played
 from ramify.arena.player import PlayerConfig
 from ramify.arena.runner import Finish, MatchRunner, deliver
 from ramify.arena.waiting import Waiting
@@ -30,20 +31,66 @@ class WorkerError(RuntimeError):
     """A worker process failed or ended during its games."""
 
 
+@dataclass(frozen=True)
+class Players:
+    """What a worker needs before games: who plays which game."""
+
+    imports: tuple[str, ...]
+    content: bytes  # unpickled after the imports, which may define the classes
+
+    def open(self) -> MatchRunner:
+        import_modules(self.imports)
+        return MatchRunner.open(*pickle.loads(self.content))
+
+
+class WorkerPool:
+    """Workers that stay for one set of games after another, between any players: a process takes seconds to start.
+
+    They are started when they are first needed, and end with the context, or when games end by an error or Ctrl-C.
+    """
+
+    def __init__(self) -> None:
+        self._staff: list[Worker] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ready(self, number: int, game: Game, configs: Sequence[PlayerConfig]) -> list[Worker]:
+        """So many workers, with players for these games; raises the error of players that cannot play."""
+        self._staff += [Worker() for _ in range(number - len(self._staff))]
+        players = Players(tuple(imported()), pickle.dumps((game, list(configs))))
+        for worker in self._staff[:number]:
+            worker.send(players)
+        for worker in self._staff[:number]:
+            worker.await_ready()
+        return self._staff[:number]
+
+    def close(self) -> None:
+        """End the workers, and what they play."""
+        for worker in self._staff:
+            worker.pipe.close()
+        for worker in self._staff:
+            worker.end()
+        self._staff.clear()
+
+
 def play_in_workers(
     game: Game,
     configs: Sequence[PlayerConfig],
     waiting: Waiting,
     finish: Finish,
     *,
+    pool: WorkerPool,
     workers: int,
     concurrency: int,
 ) -> None:
-    """Play games and pass each on as it finishes, in any order. The workers end with this call."""
-    staff = [Worker(game, configs) for _ in range(workers)]
+    """Play games with so many workers of a pool and pass each on as it finishes, in any order."""
+    staff: list[Worker] = []
     try:
-        for worker in staff:
-            worker.await_ready()
+        staff = pool.ready(workers, game, configs)
         while True:
             for worker in staff:
                 worker.fill(waiting, concurrency)
@@ -54,29 +101,33 @@ def play_in_workers(
                 break
             for pipe in wait(list(busy), waiting.pause):
                 deliver([busy[pipe].take()], finish)
-    except KeyboardInterrupt:
-        for worker in staff:
-            deliver(worker.take_all(), finish)
+    except BaseException as error:
+        try:
+            if isinstance(error, KeyboardInterrupt):
+                for worker in staff:
+                    deliver(worker.take_all(), finish)
+        finally:
+            pool.close()  # nobody waits for what they play
         raise
-    finally:
-        for worker in staff:
-            worker.pipe.close()
-        for worker in staff:
-            worker.end()
 
 
 class Worker:
     """Handle of a worker process."""
 
-    def __init__(self, game: Game, configs: Sequence[PlayerConfig]) -> None:
+    def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        content = pickle.dumps((game, list(configs)))  # unpickled after the imports, which may define the classes
-        self.process = context.Process(target=work, args=(other, imported(), content), daemon=True)
+        self.process = context.Process(target=work, args=(other,), daemon=True)
         self.playing = 0
         with deaf_to_interrupts():
             self.process.start()
         other.close()
+
+    def send(self, message: Players | Fixture) -> None:
+        try:
+            self.pipe.send(message)
+        except OSError as error:
+            raise WorkerError(f"a worker process ended unexpectedly: {error}") from error
 
     def await_ready(self) -> None:
         """Wait until its players are open; raises their error if they cannot play."""
@@ -87,10 +138,7 @@ class Worker:
     def fill(self, waiting: Waiting, concurrency: int, *, wait: bool = False) -> None:
         """Send games until the worker has its share."""
         for fixture in waiting.take(concurrency - self.playing, wait=wait):
-            try:
-                self.pipe.send(fixture)
-            except OSError as error:
-                raise WorkerError(f"a worker process ended unexpectedly: {error}") from error
+            self.send(fixture)
             self.playing += 1
 
     def take(self) -> Played:
@@ -144,33 +192,38 @@ def deaf_to_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def work(pipe: Connection, imports: Sequence[str], content: bytes) -> None:
+def work(pipe: Connection) -> None:
     """Main function of a worker; returns when the other end of its pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"  # read by libraries that load with the players
-    try:
-        import_modules(imports)
-        game, configs = pickle.loads(content)
-        runner = MatchRunner.open(game, configs)
-    except Exception as error:
-        pipe.send(portable(error))
-        return
-    try:
-        pipe.send(None)
-        serve(pipe, runner)
-    except (EOFError, OSError):
-        pass  # the other end was closed
-    except Exception as error:
-        pipe.send(portable(error))
-    finally:
-        runner.close()
+    with suppress(EOFError, OSError):  # the other end was closed
+        players = pipe.recv()
+        while True:
+            try:
+                runner = players.open()
+            except Exception as error:
+                pipe.send(portable(error))
+                return
+            try:
+                pipe.send(None)
+                players = serve(pipe, runner)
+            except (EOFError, OSError):
+                raise
+            except Exception as error:
+                pipe.send(portable(error))
+                return
+            finally:
+                runner.close()
 
 
-def serve(pipe: Connection, runner: MatchRunner) -> None:
-    """Play the games received and send back the finished ones."""
+def serve(pipe: Connection, runner: MatchRunner) -> Players:
+    """Play the games received and send back the finished ones, until there are other players."""
     while True:
         while not len(runner) or pipe.poll():
-            runner.add(pipe.recv())
+            message: Players | Fixture = pipe.recv()
+            if isinstance(message, Players):
+                return message
+            runner.add(message)
         for played in runner.round():
             pipe.send(played)
 

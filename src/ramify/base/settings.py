@@ -21,6 +21,7 @@ PLAIN = {
     **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
     "finite_number": "must be a finite number",
     "string_type": "must be a text",
+    **dict.fromkeys(("tuple_type", "list_type"), "must be a list, such as [a,b]"),
     "literal_error": "must be {expected}",
     "greater_than": "must be greater than {gt}",
     "greater_than_equal": "must be at least {ge}",
@@ -78,11 +79,29 @@ def _build(cls: type[Settings]) -> None:
 
 
 def read_value(text: str) -> Any:
-    """Parse the text of a setting: JSON (7, 0.5, true, [1, 2]), True, False or None; other text is a string."""
+    """Parse the text of a setting: JSON (7, 0.5, true, [1, 2]), True, False or None; other text is a string.
+
+    The strings in a list need no quotes: [a,b].
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError:
+        if text.startswith("[") and text.endswith("]"):
+            return [read_value(part.strip()) for part in _parts(text[1:-1])]
         return WORDS.get(text, text)
+
+
+def _parts(text: str) -> list[str]:
+    """Text between commas, except for commas within brackets or quotes."""
+    parts, depth, quoted = [""], 0, False
+    for character in text:
+        quoted ^= character == '"'
+        depth += 0 if quoted else (character in "[{") - (character in "]}")
+        if character == "," and not depth and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def setting_text(name: str, value: Any) -> str:

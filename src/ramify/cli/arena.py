@@ -31,6 +31,18 @@ AT_SIMULATIONS = re.compile(r" @(\d+)")
 MISTAKES = (ValueError, TypeError, ImportError, OSError, RuntimeError, KeyError)
 
 
+@contextmanager
+def resumable(kept: str = "Finished games are saved") -> Iterator[None]:
+    """Work that Ctrl-C interrupts and the same command resumes; mistakes are told in one line."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"ramify: stopped. {kept}; run the same command again to resume.", file=sys.stderr)
+        raise typer.Exit(130) from None
+    except MISTAKES as error:
+        fail(error)
+
+
 @dataclass(frozen=True)
 class GivenOptions:
     """``-p``, ``-s`` and ``--network`` as typed."""

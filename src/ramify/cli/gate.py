@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,29 +83,23 @@ def play(
     setup: arena.Setup, test: SprtConfig, max_games: int, store: str, concurrency: int, workers: int, *, as_json: bool
 ) -> None:
     """Play the games of the test and print its result."""
-    from ramify.arena import Interrupted, ParallelSettings
+    from ramify.arena import ParallelSettings
     from ramify.arena import gate as play_gate
 
     start = time.perf_counter()
-    with arena.open_store(store) as kept, arena.progress_bar(as_json) as shown:
-        try:
-            results = kept.results()
-            results.meet(setup.players[::-1])  # the champion first: it is the anchor of later ratings, as in a match
-            found = play_gate(
-                setup.game,
-                *setup.players,
-                test=test,
-                max_games=max_games,
-                config=setup.config,
-                results=results,
-                parallel=ParallelSettings(concurrency, workers),
-                watch=shown,
-            )
-        except Interrupted:
-            print("ramify: stopped. Finished games are saved; run the same command again to resume.", file=sys.stderr)
-            raise typer.Exit(130) from None
-        except arena.MISTAKES as error:
-            fail(error)
+    with arena.open_store(store) as kept, arena.progress_bar(as_json) as shown, arena.resumable():
+        results = kept.results()
+        results.meet(setup.players[::-1])  # the champion first: it is the anchor of later ratings, as in a match
+        found = play_gate(
+            setup.game,
+            *setup.players,
+            test=test,
+            max_games=max_games,
+            config=setup.config,
+            results=results,
+            parallel=ParallelSettings(concurrency, workers),
+            watch=shown,
+        )
     candidate, champion = (config.label for config in setup.players)
     document = {**describe(found), "candidate": candidate, "champion": champion, "seconds": time.perf_counter() - start}
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ramify.cli import arena, options
-from ramify.cli.common import fail, print_json, table_console
-from ramify.cli.sweep import SWEEPS, shown
+from ramify.cli.common import print_json, table_console
+from ramify.cli.sweep import SWEEPS, SweepStore, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +26,8 @@ def improve(
     rounds: Annotated[int | None, typer.Option(min=1, help="Number of training runs, in place of the file's.")] = None,
     concurrency: options.Concurrency = 16,
     workers: options.Workers = 0,
+    store: SweepStore = None,
+    cluster: options.ClusterAddress = None,
     json: options.AsJson = False,
 ) -> None:
     """Tune a search, train a network with the best settings, and tune again.
@@ -34,7 +35,9 @@ def improve(
     Every round tunes search settings by games against a fixed pool, as 'ramify
     sweep' does, and then trains from the last network with what was found; after
     the last run they are tuned once more. Settings are adopted if they win new
-    games. Ctrl-C loses nothing; the same command goes on where it stopped.
+    games. Ctrl-C loses nothing; the same command goes on where it stopped. With
+    --cluster, processes on all nodes play the trials and the games of the
+    training runs; the store and the folder are ones that they reach.
 
     \b
     game: hex
@@ -48,23 +51,18 @@ def improve(
 
     \b
     ramify improve hex.yaml --rounds 3 --workers 2
+    ramify improve hex.yaml --cluster auto --store postgresql://user@host/games
     """
     from ramify.arena import ParallelSettings
 
-    try:
+    with arena.resumable("Everything is saved"):
         from ramify.sweeps import Improve, load_improve
-    except ImportError as error:
-        fail(error)
-    try:
+
         config = load_improve(file, **({} if rounds is None else {"rounds": rounds}))
-        plan = Improve(config, folder or SWEEPS / file.stem, ParallelSettings(concurrency, workers))
+        parallel, nodes = ParallelSettings(concurrency, workers), options.read_cluster(cluster)
+        plan = Improve(config, folder or SWEEPS / file.stem, parallel, store, nodes)
         with shown(json) as show:
             found = plan.run(None if show is None else lambda _, progress: show(progress) if progress else None)
-    except KeyboardInterrupt:
-        print("ramify: stopped. Everything is saved; run the same command again to resume.", file=sys.stderr)
-        raise typer.Exit(130) from None
-    except (*arena.MISTAKES, ImportError) as error:
-        fail(error)
     if json:
         return print_json({"folder": str(plan.folder), "rounds": [asdict(one) for one in found]})
     return report(found)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,16 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ramify.cli import arena, options
-from ramify.cli.common import fail, print_json, table_console, watched
+from ramify.cli.common import print_json, table_console, watched
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ramify.arena import ParallelSettings
-    from ramify.sweeps import Sweep, SweepConfig, SweepProgress, SweepResult, Trial
+    from ramify.sweeps import SweepConfig, SweepProgress, SweepResult, Trial
 
 SWEEPS = Path("sweeps")
 SHOWN = 10  # trials in the table
+SweepStore = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|URL",
+        help="Where the games are kept: a database file, or postgresql://USER@HOST/DATABASE, which then has the "
+        "trials, too. Default: files in the folder.",
+    ),
+]
 
 
 def sweep(
@@ -30,14 +36,7 @@ def sweep(
         Path | None, typer.Option(help="The folder of the sweep. Default: sweeps/ and the name of the file.")
     ] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials, in place of the file's.")] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|URL",
-            help="Where the games are kept: a database file, or postgresql://USER@HOST/DATABASE, which then has the "
-            "trials, too. Default: files in the folder.",
-        ),
-    ] = None,
+    store: SweepStore = None,
     concurrency: options.Concurrency = 16,
     workers: options.Workers = 0,
     cluster: options.ClusterAddress = None,
@@ -70,37 +69,17 @@ def sweep(
     """
     from ramify.arena import ParallelSettings
 
-    try:
+    with arena.resumable():
         from ramify.sweeps import load_sweep
-    except ImportError as error:
-        fail(error)
-    try:
+        from ramify.sweeps.remote import planned
+
         config = load_sweep(file, **({} if trials is None else {"trials": trials}))
         place, parallel = folder or SWEEPS / file.stem, ParallelSettings(concurrency, workers)
-        with planned(config, place, parallel, store, cluster) as plan, shown(json) as show:
+        with planned(config, place, parallel, store, options.read_cluster(cluster)) as plan, shown(json) as show:
             result = plan.run(show)
-    except KeyboardInterrupt:
-        print("ramify: stopped. Finished games are saved; run the same command again to resume.", file=sys.stderr)
-        raise typer.Exit(130) from None
-    except (*arena.MISTAKES, ImportError) as error:
-        fail(error)
     if json:
         return print_json(document(result))
     return report(config, result, place)
-
-
-def planned(
-    config: SweepConfig, folder: Path, parallel: ParallelSettings, store: str | None, address: str | None
-) -> AbstractContextManager[Sweep]:
-    """The sweep, with help from the nodes of a cluster if one is given."""
-    from ramify.sweeps import Sweep
-
-    cluster = options.read_cluster(address)
-    if cluster is None:
-        return nullcontext(Sweep(config, folder, parallel, store))
-    from ramify.sweeps.remote import swept_on_cluster
-
-    return swept_on_cluster(config, folder, parallel, store, cluster)
 
 
 def document(result: SweepResult) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -13,9 +14,12 @@ from pydantic import Field, model_validator
 from ramify.arena import ParallelSettings
 from ramify.base.files import write_atomically
 from ramify.base.settings import Settings, setting_text
+from ramify.cluster import ClusterConfig, connected
 from ramify.engine.config import SearchConfig
+from ramify.store.remote import reachable
 from ramify.sweeps.config import RUN, Range, SweepConfig, claim, read_mapping
-from ramify.sweeps.run import Sweep, SweepProgress
+from ramify.sweeps.remote import planned
+from ramify.sweeps.run import SweepProgress
 
 CONFIG, ROUND = "improve.json", "round.json"
 MAY_GROW = ("rounds",)
@@ -75,8 +79,20 @@ class Round:
 class Improve:
     """The loop in a folder. The same call resumes it."""
 
-    def __init__(self, config: ImproveConfig, folder: str | Path, parallel: ParallelSettings | None = None) -> None:
+    def __init__(
+        self,
+        config: ImproveConfig,
+        folder: str | Path,
+        parallel: ParallelSettings | None = None,
+        store: str | None = None,
+        cluster: ClusterConfig | None = None,
+    ) -> None:
+        """With a ``cluster``, its nodes play the trials of the sweeps and the games of the training runs. They need a
+        ``store`` that all of them reach, and the folder at the same path, unless the cluster is on this machine."""
         self.config, self.folder, self.parallel = config, Path(folder), parallel
+        self.store, self.cluster = store, cluster
+        if cluster is not None:
+            reachable(store, cluster)
         for text in (config.first, config.player.replace(RUN, "run")):
             self._sweep_config(text, 0)  # a mistake is found before hours have passed
         self._training({}, None)
@@ -85,22 +101,22 @@ class Improve:
     def run(self, show: Show | None = None) -> list[Round]:
         """Tune and train ``rounds`` times, and tune once more; returns what each round found."""
         rounds: list[Round] = []
-        for number in range(self.config.rounds + 1):
-            file = self._place(number) / ROUND
-            if not file.exists():
-                found = self._round(number, rounds[-1] if rounds else None, show)
-                write_atomically(file, json.dumps(asdict(found), indent=1).encode())
-            rounds.append(Round(**json.loads(file.read_text(encoding="utf-8"))))
+        with nullcontext() if self.cluster is None else _connected(self.cluster):
+            for number in range(self.config.rounds + 1):
+                file = self._place(number) / ROUND
+                if not file.exists():
+                    found = self._round(number, rounds[-1] if rounds else None, show)
+                    write_atomically(file, json.dumps(asdict(found), indent=1).encode())
+                rounds.append(Round(**json.loads(file.read_text(encoding="utf-8"))))
         return rounds
 
     def _round(self, number: int, before: Round | None, show: Show | None) -> Round:
         """Tune the search of the newest network, and train from it with the settings found."""
         known = {} if before is None else before.settings
         text = self.config.first if before is None else self.config.player.replace(RUN, str(before.run))
-        sweep = Sweep(
-            self._sweep_config(with_settings(text, known), number), self._place(number) / "sweep", self.parallel
-        )
-        result = sweep.run(None if show is None else lambda progress: show(number, progress))
+        tuned, place = self._sweep_config(with_settings(text, known), number), self._place(number) / "sweep"
+        with planned(tuned, place, self.parallel, self.store, self.cluster) as sweep:
+            result = sweep.run(None if show is None else lambda progress: show(number, progress))
         gain, base = result.confirmation, sweep.base
         assert base is not None
         better = gain is not None and gain.elo > 0
@@ -136,6 +152,8 @@ class Improve:
 
         changes = {f"search.{name}": value for name, value in settings.items() if value is not None}
         changes |= {"loop.max_seconds": self.config.train_seconds} | ({} if start is None else {"start": start})
+        if self.cluster is not None:
+            changes["cluster.address"] = self.cluster.address
         return load_config(self.config.train, changes)
 
     def _sweep_config(self, text: str, number: int) -> SweepConfig:
@@ -146,6 +164,12 @@ class Improve:
 
     def _place(self, number: int) -> Path:
         return self.folder / f"{number:03d}"
+
+
+def _connected(cluster: ClusterConfig) -> AbstractContextManager[None]:
+    """One connection for all rounds; a cluster that is started here is started once."""
+    assert cluster.address is not None
+    return connected(cluster.address)
 
 
 def with_settings(text: str, settings: dict[str, Any]) -> str:

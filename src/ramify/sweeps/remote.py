@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from ramify.arena import ParallelSettings
@@ -28,6 +28,19 @@ def sweep_on_node(
 
     with suppress(KeyboardInterrupt):
         Sweep(config, folder, ParallelSettings(concurrency), store).take_part(watch)
+
+
+def planned(
+    config: SweepConfig,
+    folder: Path,
+    parallel: ParallelSettings | None = None,
+    store: str | None = None,
+    cluster: ClusterConfig | None = None,
+) -> AbstractContextManager[Sweep]:
+    """The sweep, with help from the nodes of a cluster if one is given."""
+    if cluster is None:
+        return nullcontext(Sweep(config, folder, parallel, store))
+    return swept_on_cluster(config, folder, parallel or ParallelSettings(), store, cluster)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from ramify.arena import (
     PlayerConfig,
     Progress,
     Standings,
+    WorkerPool,
     fixtures,
     match,
     play,
@@ -95,7 +96,7 @@ class Sweep:
     def take_part(self, watch: Callable[[SweepProgress], None] | None = None) -> SweepResult:
         """As ``run``, for a process that helps another one, which writes the result."""
         self._watch = watch
-        with self._explained(), Store(self.store) as store:
+        with self._explained(), Store(self.store) as store, WorkerPool() as self._workers:
             self._results = store.results()
             self._pool_games = self._play_pool()
             self._propose_first()
@@ -246,7 +247,8 @@ class Sweep:
         self, players: Sequence[PlayerConfig], wanted: Sequence[Fixture], phase: str, trial: int | None
     ) -> list[Played]:
         watch = self._games(phase, trial)
-        return play(self.game, players, wanted, results=self._results, parallel=self.parallel, watch=watch)
+        how: dict[str, Any] = {"results": self._results, "parallel": self.parallel, "pool": self._workers}
+        return play(self.game, players, wanted, watch=watch, **how)
 
     def _games(self, phase: str, trial: int | None) -> Callable[[Progress], None]:
         """Shows the progress of games."""
@@ -270,6 +272,7 @@ class Sweep:
             results=self._results,
             parallel=self.parallel,
             watch=self._games("confirmation", None),
+            pool=self._workers,
         )
         return Confirmation(found.wins, found.draws, found.losses, found.elo, *found.elo_interval)
 
