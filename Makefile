@@ -1,5 +1,5 @@
 # `make` lists what there is. Everything runs in .venv, which the first target that needs it creates.
-# Settings: PYTHON=… (3.11 to 3.13), CXX=…, EXTRAS=… (see pyproject.toml), JOBS=… (parallel tests), ARGS=… (to the tool).
+# Settings: PYTHON=… (3.11 to 3.14), CXX=…, EXTRAS=… (see pyproject.toml), JOBS=… (parallel tests), ARGS=… (to the tool).
 
 VENV   := .venv
 BIN    := $(VENV)/bin

@@ -1,4 +1,4 @@
-"""A chess network that Keras itself has saved. Keras is not among what `make test` installs: with it, this test runs."""
+"""A chess network that Keras itself saved. `make test` does not install Keras: these tests run where it is."""
 
 from __future__ import annotations
 
