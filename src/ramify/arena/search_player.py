@@ -197,10 +197,9 @@ class SearchPlayer:
 
 @register_player
 class NetworkPlayerConfig(NetworkUser):
-    """A player without search: plays the most likely legal action of its network's policy.
+    """A player without search: plays the most likely action of its network's policy, or samples it where both act.
 
-    Where both players act at once it samples from the policy instead; ``temperature=0`` makes it play the most likely
-    action there too, and ``temperature=1`` makes it sample in every game.
+    ``temperature=0`` plays the most likely action in every game, and ``temperature=1`` samples in every game.
     """
 
     kind: Literal["network"] = "network"
