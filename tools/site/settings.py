@@ -154,9 +154,7 @@ def system_page() -> str:
     )
 
 
-def settings_table(
-    config: type[Settings], without: set[str] | None = None, names: dict[str, str] | None = None
-) -> str:
+def settings_table(config: type[Settings], without: set[str] | None = None, names: dict[str, str] | None = None) -> str:
     """Every setting of a model, one per row, under its name or that of ``names``."""
     rows = [
         [code((names or {}).get(name, name)), default_text(field), allowed(field), cell(field.description or "")]
