@@ -1,5 +1,5 @@
 # `make` lists what there is. Everything runs in .venv, which the first target that needs it creates.
-# Settings: PYTHON=… (3.11 to 3.13), CXX=…, EXTRAS=… (see pyproject.toml), JOBS=… (parallel tests), ARGS=… (to the tool).
+# Settings: PYTHON=… (3.11 to 3.14), CXX=…, EXTRAS=… (see pyproject.toml), JOBS=… (parallel tests), ARGS=… (to the tool).
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -58,7 +58,7 @@ lint: $(INSTALLED) ## formatting, style, types, layers, vocabulary, stub
 
 docs: $(INSTALLED) ## the documentation site, into build/site; every link, anchor and word is checked
 	$(BIN)/codespell *.md docs examples src tools
-	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict # not --quiet: it would hide warnings from --strict too
 
 format: $(INSTALLED) ## rewrite Python files in the project's format
 	$(BIN)/ruff check --fix-only .

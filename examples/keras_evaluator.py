@@ -1,7 +1,7 @@
 """A Keras model as an evaluator: one function from a batch to logits and values.
 
-Run it: ``python examples/keras_evaluator.py`` searches connect four with it. Needs ``pip install keras`` and one of its
-backends.
+Run it: ``KERAS_BACKEND=torch python examples/keras_evaluator.py`` searches Connect Four with it. Needs
+``pip install keras`` and a backend: torch, jax, or tensorflow, which Keras uses if ``KERAS_BACKEND`` is not set.
 """
 
 import numpy as np
@@ -34,8 +34,8 @@ def make_evaluator(model):
 def main():
     try:
         import keras  # noqa: F401
-    except ImportError:
-        print("this example needs Keras: pip install keras, and a backend")
+    except (ImportError, ValueError):  # ValueError: KERAS_BACKEND names no backend
+        print("this example needs Keras and a backend: pip install keras, and set KERAS_BACKEND to torch or jax")
         return
     game = rf.make("connect_four")
     result = rf.search(game.initial_state(), make_evaluator(make_model(game)), simulations=100, batch=8)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
 import pydantic
 import pytest
 
+import ramify
 from ramify import _core
 from ramify.base.settings import Settings
 from ramify.engine import SearchConfig
 from ramify.networks import ResNetConfig
+from ramify.protocols.uci_options import OPTIONS
 from ramify.selfplay import PlayConfig
 from ramify.training import LoopConfig, OptimizerConfig, TargetConfig, TrainConfig
 from tests.children import ROOT
@@ -129,6 +134,49 @@ def test_every_setting_has_a_row_with_a_meaning(page: str) -> None:
     for model in SHOWN[page]:
         assert {name for name in model.model_fields if name != "kind"} <= rows.keys()
         assert all(field.description for name, field in model.model_fields.items() if name != "kind")
+
+
+def test_every_class_of_settings_is_on_a_page() -> None:
+    """Also those that a new module brings: settings without a table are found by importing everything."""
+    for module in pkgutil.walk_packages(ramify.__path__, "ramify."):
+        if "__main__" not in module.name and "migrations" not in module.name:
+            importlib.import_module(module.name)
+    rows = set(re.findall(r"^\| `([\w ]+)` \|", "\n".join(settings.pages().values()), flags=re.MULTILINE))
+    rows |= {OPTIONS[name] for name in rows & OPTIONS.keys()}
+    assert rows >= set(OPTIONS.values())
+    for model in subclasses(Settings):
+        if model.__module__.startswith("ramify."):
+            assert model.model_fields.keys() - {"kind", "name"} <= rows, model
+            assert all(field.description for name, field in model.model_fields.items() if name != "kind"), model
+
+
+def subclasses(base: type) -> list[type[Any]]:
+    return [found for direct in base.__subclasses__() for found in (direct, *subclasses(direct))]
+
+
+def test_every_public_package_is_in_the_reference() -> None:
+    named = {f"ramify.{module.name}" for module in pkgutil.iter_modules(ramify.__path__) if module.ispkg}
+    internal = {"ramify.base", "ramify.cli", "ramify.cluster", "ramify.dashboard", "ramify.presentation"}
+    assert named - internal == api.PACKAGES.keys() - {"ramify", "ramify.equilibria"}
+
+
+@pytest.mark.slow
+def test_a_link_to_nowhere_stops_the_build(tmp_path: Path) -> None:
+    """The command of `make docs`, with links to a page and to a heading that are not there."""
+    recipe = re.search(r"-m (mkdocs build [^#\n]+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
+    assert recipe
+    shutil.copytree(DOCS, tmp_path / "docs")
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").replace("tools/site/", f"{ROOT}/tools/site/")
+    (tmp_path / "mkdocs.yml").write_text(text.replace("paths: [src]", f"paths: [{ROOT}/src]"), encoding="utf-8")
+    with (tmp_path / "docs/games/hex.md").open("a", encoding="utf-8") as page:
+        page.write("\n[gone](nowhere.md), [a heading](chess.md#nothing)\n")
+    command = [sys.executable, "-m", *recipe[1].split(), "-f", str(tmp_path / "mkdocs.yml")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+    assert done.returncode == 1, done.stderr
+    assert "nowhere.md" in done.stderr
+    assert "#nothing" in done.stderr
+    assert done.stderr.count("WARNING") == 2
 
 
 def test_a_row_tells_default_range_and_choices() -> None:

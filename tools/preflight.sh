@@ -14,16 +14,16 @@ version() {
 
 python=""
 seen=""
-for candidate in ${PYTHON:-python3.11 python3.12 python3.13 python3 python}; do
+for candidate in ${PYTHON:-python3.11 python3.12 python3.13 python3.14 python3 python}; do
   found=$(version "$candidate") || continue
   seen="$seen $candidate ($found)"
   case $found in
-    3.11 | 3.12 | 3.13) python=$candidate; break ;;
+    3.11 | 3.12 | 3.13 | 3.14) python=$candidate; break ;;
   esac
 done
 if [ -z "$python" ]; then
-  [ -n "${PYTHON:-}" ] && complain "needs Python 3.11, 3.12 or 3.13; PYTHON=$PYTHON is ${found:-no Python that runs}"
-  complain "needs Python 3.11, 3.12 or 3.13; found:${seen:- none}." \
+  [ -n "${PYTHON:-}" ] && complain "needs Python 3.11 to 3.14; PYTHON=$PYTHON is ${found:-no Python that runs}"
+  complain "needs Python 3.11 to 3.14; found:${seen:- none}." \
     "Install one (Debian: apt install python3-dev python3-venv; macOS: brew install python@3.13) or say where it is:" \
     "make PYTHON=/path/to/python"
 fi

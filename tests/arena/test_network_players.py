@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ramify as rf
 from ramify.arena import read_player
+from ramify.arena.player import Turn
 from ramify.arena.search_player import NetworkPlayer, NetworkPlayerConfig
+from ramify.engine.batch import batch_of
 from tests.arena.helpers import turns_of
 
 
@@ -115,3 +119,33 @@ def test_batches_change_nothing(files: tuple[Path, Path], settings: str) -> None
     assert together == cached.consider(turns)
     plain = rf.Searcher(game, player.evaluator, player.search, seed=turns[0].seed).run(turns[0].state)
     assert plain.action() == together[0].action
+
+
+def test_temperature_decides_whether_a_network_samples(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    game = rf.make("goofspiel", cards=4)
+    network = rf.networks.save(tmp_path / "net", rf.networks.make(game, "mlp:1x8"))
+    turns = [Turn(game.initial_state(), player=1, seed=seed) for seed in range(40)]
+
+    def chosen(settings: str) -> set[int]:
+        return set(read_player(f"network:network={network}{settings}").open(game).choose(turns))
+
+    assert len(chosen("")) > 1  # both act at once
+    assert len(chosen(",temperature=1")) > 1
+    (best,) = chosen(",temperature=0")
+    logits = rf.evaluators.Network(rf.networks.load(network)).evaluate(batch_of([turns[0].state])).logits
+    assert best == int(np.asarray(logits).reshape(2, -1)[1].argmax())
+    assert len(chosen(",temperature=0,temperature_moves=1")) == 1
+    later = [replace(turn, ply=1) for turn in turns]
+    after = read_player(f"network:network={network},temperature=0,temperature_moves=1").open(game).choose(later)
+    assert len(set(after)) > 1  # the first turn alone is played at this temperature
+
+
+def test_a_temperature_of_the_whole_game_is_another_player(files: tuple[Path, Path]) -> None:
+    for kind in ("search", "network"):
+        texts = ("", ",temperature=1", ",temperature=0", ",temperature_moves=4", ",temperature=1,temperature_moves=4")
+        usual, sampling, greedy, early, same = (read_player(f"{kind}:network={files[0]}{text}") for text in texts)
+        assert len({player.identity for player in (usual, sampling, greedy, early)}) == 4
+        assert early.identity == same.identity
+        assert (usual.content()["temperature"], usual.content()["temperature_moves"]) == (1.0, 0)  # as in old stores
+        assert (sampling.content()["temperature"], sampling.content()["temperature_moves"]) == (1.0, None)

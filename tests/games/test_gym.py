@@ -106,11 +106,33 @@ def test_images_are_planes() -> None:
         gymnasium.registry.pop("ramify-picture-v0")
 
 
+def test_one_of_n_choices_is_a_vector_with_a_one() -> None:
+    game = rf.make("gym:FrozenLake-v1", is_slippery=False)
+    state = game.initial_state(seed=0)
+    assert game.observation_shape == (16,)
+    assert state.observation().tolist() == [1.0] + [0.0] * 15
+    state.apply(2)  # to the right
+    assert state.observation().argmax() == 1
+    assert rf.search(game.state(actions=[1, 1, 2, 1]), simulations=200).best_action == 2  # the goal is two steps away
+
+
+def test_numbers_that_are_not_bytes_stay_as_they_are() -> None:
+    from ramify.games.simulators import observed, planes_shape
+
+    numbers, rng = gymnasium.spaces.Box(-9, 9, (2, 4, 3), np.float32), np.random.default_rng(0)
+    image = rng.uniform(-9, 9, (2, 4, 3)).astype(np.float32)
+    np.testing.assert_array_equal(observed(numbers, image), np.moveaxis(image, 2, 0))
+    flat = gymnasium.spaces.Box(-9, 9, (2, 4), np.float32)
+    np.testing.assert_array_equal(observed(flat, image[..., 0]), image[None, ..., 0])
+    assert [planes_shape(shape) for shape in ((7,), (2, 4), (2, 4, 3))] == [(7,), (1, 2, 4), (3, 2, 4)]
+
+
 @pytest.mark.parametrize(
     ("name", "params", "message"),
     [
         ("gym:Nothing-v7", {}, "Gymnasium cannot make 'Nothing-v7'"),
         ("gym:Pendulum-v1", {}, "its actions are"),
+        ("gym:Blackjack-v1", {}, "its observations are Tuple"),
         ("gym:CartPole-v1", {"time_limit": 0}, "time_limit must be a positive whole number"),
         ("gym:CartPole-v1", {"colour": 3}, "cannot make 'CartPole-v1' with"),
     ],

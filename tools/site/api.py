@@ -19,6 +19,7 @@ PACKAGES = {
     "ramify.selfplay": "Many games at once, and records of games.",
     "ramify.training": "Training runs.",
     "ramify.arena": "Players, matches, tournaments, ratings.",
+    "ramify.adapters": "Games for Gymnasium, PettingZoo and OpenSpiel: `rf.adapters`.",
     "ramify.store": "Stored games, runs and checkpoints.",
     "ramify.sweeps": "Tuning of settings.",
     "ramify.hex": "A complete Hex system.",

@@ -24,6 +24,8 @@ def pages() -> dict[str, str]:
         "reference/training-settings.md": training_page(),
         "reference/network-settings.md": network_page(),
         "reference/player-settings.md": player_page(),
+        "reference/sweep-settings.md": sweep_page(),
+        "reference/system-settings.md": system_page(),
     }
 
 
@@ -115,10 +117,47 @@ def player_page() -> str:
     return "\n".join(parts)
 
 
-def settings_table(config: type[Settings], without: set[str] | None = None) -> str:
-    """Every setting of a model, one per row."""
+def sweep_page() -> str:
+    from ramify.sweeps import ImproveConfig, Range, SweepConfig
+
+    return (
+        "# Settings of sweeps\n\n"
+        "They are the entries of the YAML file that `ramify sweep` or `ramify improve` reads, and the arguments of "
+        "`ramify.sweeps.SweepConfig` and `ImproveConfig`. [Tuning settings](../sweeps.md) has examples.\n\n"
+        f"## sweep\n\n{first_line(SweepConfig)}\n\n{settings_table(SweepConfig)}\n"
+        f"## improve\n\n{first_line(ImproveConfig)}\n\n{settings_table(ImproveConfig)}\n"
+        f"## Ranges\n\nThe values of `settings`. {first_line(Range)}\n\n{settings_table(Range)}"
+    )
+
+
+def system_page() -> str:
+    import ramify.hex
+    import ramify.muzero
+    import ramify.pyrat
+    from ramify.protocols.htp import HtpSettings
+    from ramify.protocols.teacher import TeachConfig
+    from ramify.protocols.uci_options import OPTIONS, UciSettings
+
+    names = {field: option for option, field in OPTIONS.items()}
+    return (
+        "# Settings of engines and systems\n\n"
+        "[Protocols](../protocols.md) explains the engines and the teacher, and [Python](../python.md) the systems.\n\n"
+        "## UCI options\n\nThe options of `ramify uci`. The button `Clear Hash` forgets the search tree. `auto` and "
+        "an empty text stand for the default where that is `None` or `''`.\n\n"
+        f"{settings_table(UciSettings, without=set(UciSettings.model_fields) - names.keys(), names=names)}\n"
+        "## HTP parameters\n\nThe parameters of `ramify htp`, for `param_mcts`, and for `param_game` (`allow_swap`)."
+        f"\n\n{settings_table(HtpSettings)}\n"
+        f"## teach\n\nThe settings of `ramify teach`. {first_line(TeachConfig)}\n\n{settings_table(TeachConfig)}\n"
+        f"## ramify.hex\n\n{settings_table(ramify.hex.MCTSConfig)}\n"
+        f"## ramify.pyrat\n\n{settings_table(ramify.pyrat.DecoupledPUCTConfig)}\n"
+        f"## ramify.muzero\n\n{settings_table(ramify.muzero.MCTSConfig)}"
+    )
+
+
+def settings_table(config: type[Settings], without: set[str] | None = None, names: dict[str, str] | None = None) -> str:
+    """Every setting of a model, one per row, under its name or that of ``names``."""
     rows = [
-        [code(name), default_text(field), allowed(field), cell(field.description or "")]
+        [code((names or {}).get(name, name)), default_text(field), allowed(field), cell(field.description or "")]
         for name, field in config.model_fields.items()
         if name not in (without or ())
     ]

@@ -53,8 +53,13 @@ class NetworkUser(PlayerConfig):
             "otherwise the fastest."
         ),
     )
-    temperature: float = Field(
-        1.0, ge=0, description="Temperature of action selection during the first temperature_moves turns."
+    temperature: float | None = Field(
+        None,
+        ge=0,
+        description=(
+            "Temperature of action selection during the first temperature_moves turns, or during the whole game if "
+            "that is 0. None: 1 during those turns; otherwise 0, except where mixed strategies are sampled."
+        ),
     )
     temperature_moves: int = Field(
         0, ge=0, description="Number of turns, counting both players, before action selection becomes greedy."
@@ -69,7 +74,20 @@ class NetworkUser(PlayerConfig):
             content["network"] = network_identity(network_file(self.network))
         if self.backend is None:  # it follows from the other settings and the machine
             del content["backend"]
+        # As in results stored before a temperature could hold for the whole game.
+        if self.temperature is None:
+            content["temperature"] = 1.0
+        elif self.temperature_moves == 0:
+            content["temperature_moves"] = None
         return content
+
+    def temperature_at(self, ply: int) -> float | None:
+        """The temperature of a turn; None: the default of this kind of player."""
+        if self.temperature is not None and self.temperature_moves == 0:
+            return self.temperature
+        if ply >= self.temperature_moves:
+            return None
+        return 1.0 if self.temperature is None else self.temperature
 
     @field_validator("network")
     @classmethod
@@ -169,9 +187,8 @@ class SearchPlayer:
         return Searcher(self.game, self.evaluator, self.search, seed=seed, cache=self.cache)
 
     def _choice(self, turn: Turn, result: SearchResult) -> Choice:
-        warm = turn.ply < self.config.temperature_moves
         rng = np.random.default_rng(turn.seed)
-        chosen = result.action(self.config.temperature if warm else None, rng, self.config.acting)
+        chosen = result.action(self.config.temperature_at(turn.ply), rng, self.config.acting)
         return Choice(action_by(turn.player, chosen), float(result.value[turn.player]))
 
     def close(self) -> None:
@@ -180,9 +197,9 @@ class SearchPlayer:
 
 @register_player
 class NetworkPlayerConfig(NetworkUser):
-    """A player without search: plays the legal action with the largest probability in its network's policy.
+    """A player without search: plays the most likely action of its network's policy, or samples it where both act.
 
-    Where both players act at once it samples from the policy; ``temperature_moves`` makes it sample elsewhere too.
+    ``temperature=0`` plays the most likely action in every game, and ``temperature=1`` samples in every game.
     """
 
     kind: Literal["network"] = "network"
@@ -216,8 +233,9 @@ class NetworkPlayer:
     def _pick(self, turn: Turn, logits: Any) -> int:
         legal = turn.state.legal_actions(turn.player)
         own = logits[legal].astype(np.float64)
-        warm = turn.ply < self.config.temperature_moves
-        temperature = self.config.temperature if warm else float(len(turn.state.acting) == 2)
+        temperature = self.config.temperature_at(turn.ply)
+        if temperature is None:
+            temperature = float(len(turn.state.acting) == 2)
         if temperature == 0:
             return int(legal[own.argmax()])
         weights = np.exp((own - own.max()) / temperature)

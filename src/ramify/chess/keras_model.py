@@ -63,8 +63,9 @@ def load_keras(path: Path) -> KerasEvaluator:
         raise ValueError(f"there is no file {path}")
     try:
         import keras
-    except ImportError as error:
+    except (ImportError, ValueError) as error:  # ValueError: KERAS_BACKEND names no backend
         raise ImportError(
-            f"{path} needs Keras: pip install keras, and a backend; or save the network as .safetensors or .onnx"
+            f"{path} needs Keras and a backend ({error}): pip install keras, and set KERAS_BACKEND to torch or jax if "
+            "TensorFlow is not installed; or save the network as .safetensors or .onnx"
         ) from error
     return KerasEvaluator(keras.saving.load_model(path, compile=False))

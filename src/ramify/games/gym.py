@@ -1,20 +1,17 @@
 """``gym:NAME``: Gymnasium's tasks as games of one player.
 
 Player 0 acts and is paid; player 1 never does. Parameters are those of ``gymnasium.make``, and ``time_limit``: the
-number of actions after which an episode ends, None for no limit, by default the task's own. Observations are boxes of
-numbers: vectors, or images as planes with numbers from 0 to 1. What a position is, and how a search comes back to one,
-is described in ``simulators.py``.
+number of actions after which an episode ends, None for no limit, by default the task's own. Observations are
+vectors, images as planes, or one of n choices as a vector with a one. What a position is, and how a search comes back
+to one, is described in ``simulators.py``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ramify._core import InvalidInput
-from ramify.games.simulators import Seen, SimulatedGame, whole_actions
+from ramify.games.simulators import Seen, SimulatedGame, observation_shape, observed, whole_actions
 
 OWN = -1  # time_limit: that of the task
 
@@ -41,13 +38,8 @@ class GymGame(SimulatedGame):
         self.params = {**own, **params}
         first = self._new()
         self.num_actions = whole_actions(first.action_space, self.name)
-        seen = first.observation_space
-        if not isinstance(seen, _gymnasium().spaces.Box) or len(seen.shape) not in (1, 3):
-            raise InvalidInput(f"gym:{task} cannot be played here: it shows {seen}, not a vector or an image")
-        self._image = len(seen.shape) == 3
-        self.observation_shape = (
-            (seen.shape[2], *seen.shape[:2]) if self._image else tuple(int(side) for side in seen.shape)
-        )
+        self._space = first.observation_space
+        self.observation_shape = observation_shape(self._space, self.name)
         self._all_actions = tuple(range(self.num_actions))
         self._try_out(first)
 
@@ -70,13 +62,8 @@ class GymGame(SimulatedGame):
         return self._seen(observation, bool(terminated or truncated)), (float(reward), 0.0)
 
     def _seen(self, observation: Any, over: bool) -> Seen:
-        planes = self._planes(np.asarray(observation))
+        planes = observed(self._space, observation)
         return Seen((planes, planes), () if over else (0,), () if over else (self._all_actions,))
-
-    def _planes(self, seen: NDArray[Any]) -> NDArray[np.float32]:
-        if not self._image:
-            return seen.astype(np.float32)
-        return np.ascontiguousarray(seen.transpose(2, 0, 1), np.float32) / np.float32(255)
 
     def _draws(self, task: Any) -> Any:
         generator = getattr(task.unwrapped, "_np_random", None)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ramify._core import InvalidInput
 from ramify.base.hints import did_you_mean
-from ramify.games.simulators import Seen, SimulatedGame, whole_actions
+from ramify.games.simulators import Seen, SimulatedGame, observation_shape, observed, whole_actions
 
 HIDDEN = ("hanabi", "leduc_holdem", "texas_holdem", "texas_holdem_no_limit")  # agents do not see the whole position
 
@@ -53,7 +53,7 @@ class PettingZooGame(SimulatedGame):
         if any(space != spaces[0] for space in spaces):
             raise InvalidInput(f"{self.name} cannot be played here: its agents have different observations: {spaces}")
         self._space = spaces[0]
-        self.observation_shape = _shape(self._space, self.name)
+        self.observation_shape = observation_shape(self._space, self.name)
         self._try_out(first)
 
     def _new(self) -> Any:
@@ -121,14 +121,7 @@ class PettingZooGame(SimulatedGame):
         return Seen((planes[0], planes[-1]), acting, legal)
 
     def _planes(self, observation: Any) -> NDArray[np.float32]:
-        given = np.asarray(observation["observation"] if isinstance(observation, dict) else observation)
-        if hasattr(self._space, "n"):
-            one = np.zeros(self.observation_shape, np.float32)
-            one[int(given) - int(self._space.start)] = 1.0
-            return one
-        array = given.astype(np.float32) / np.float32(255 if self._space.dtype == np.uint8 else 1)
-        planes = array.transpose(2, 0, 1) if array.ndim == 3 else array.reshape(self.observation_shape)
-        return np.ascontiguousarray(planes, np.float32)
+        return observed(self._space, observation["observation"] if isinstance(observation, dict) else observation)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load, (self._task, self.params)
@@ -170,12 +163,3 @@ def _shown_space(space: Any) -> Any:
     """The space of observations without the mask."""
     inner = getattr(space, "spaces", None)
     return inner["observation"] if isinstance(inner, dict) and "observation" in inner else space
-
-
-def _shape(space: Any, owner: str) -> tuple[int, ...]:
-    if hasattr(space, "n"):
-        return (int(space.n),)
-    shape = tuple(int(side) for side in getattr(space, "shape", None) or ())
-    if not hasattr(space, "low") or len(shape) not in (1, 2, 3):
-        raise InvalidInput(f"{owner} cannot be played here: agents see {space}, not a vector, an image or a choice")
-    return (1, *shape) if len(shape) == 2 else (shape[2], *shape[:2]) if len(shape) == 3 else shape

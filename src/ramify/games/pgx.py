@@ -23,6 +23,7 @@ from ramify._core import IllegalAction, InvalidInput
 from ramify.base.hints import did_you_mean
 from ramify.games.python_game import PythonGame, refuse_parts, refuse_unknown
 from ramify.games.python_state import PythonState
+from ramify.games.simulators import planes_first, planes_shape
 from ramify.games.stable import stable_key
 
 LOTS = "it draws chance events within a turn, which a search would foresee"
@@ -72,8 +73,7 @@ class PgxGame(PythonGame):
         self._task, self._rules = task, pgx.make(task)
         self.name, self.params = f"pgx:{task}", {}
         self.num_actions = int(self._rules.num_actions)
-        shape = tuple(int(side) for side in self._rules.observation_shape)
-        self.observation_shape = (shape[2], *shape[:2]) if len(shape) == 3 else shape
+        self.observation_shape = planes_shape(tuple(int(side) for side in self._rules.observation_shape))
         self._one = jax.jit(self._rules.step)
         self._all = jax.jit(jax.vmap(self._rules.step, in_axes=(None, 0)))
         self._observe = jax.jit(self._seen_by)
@@ -118,8 +118,7 @@ class PgxGame(PythonGame):
         if player not in position.shown:
             state, viewer = position.state, player ^ self._begins
             seen = state.observation if viewer == int(state.current_player) else self._observe(state, viewer)
-            array = np.asarray(seen, np.float32)
-            position.shown[player] = np.ascontiguousarray(array.transpose(2, 0, 1) if array.ndim == 3 else array)
+            position.shown[player] = planes_first(np.asarray(seen))
         return position.shown[player]
 
     def key(self, position: Position) -> int:

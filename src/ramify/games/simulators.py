@@ -240,3 +240,38 @@ def whole_actions(space: Any, owner: str) -> int:
     if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
         raise InvalidInput(f"{owner} cannot be played here: its actions are {space}, not a number of choices")
     return operator.index(space.n)
+
+
+def observation_shape(space: Any, owner: str) -> tuple[int, ...]:
+    """The shape of observations from one of Gymnasium's spaces; raises InvalidInput where a network could not use it.
+
+    Vectors stay as they are, images become planes, and one of n choices becomes a vector of n numbers.
+    """
+    if hasattr(space, "n") and np.ndim(space.n) == 0:
+        return (operator.index(space.n),)
+    shape = tuple(int(side) for side in getattr(space, "shape", None) or ())
+    if not hasattr(space, "low") or not 1 <= len(shape) <= 3:
+        raise InvalidInput(
+            f"{owner} cannot be played here: its observations are {space}, not vectors, images or one of n choices"
+        )
+    return planes_shape(shape)
+
+
+def planes_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of an image, [height, width] or [height, width, planes], with its planes first; others stay."""
+    return (1, *shape) if len(shape) == 2 else (shape[2], *shape[:2]) if len(shape) == 3 else shape
+
+
+def planes_first(image: NDArray[Any]) -> NDArray[np.float32]:
+    """An image in the shape of ``planes_shape``."""
+    arranged = image.transpose(2, 0, 1) if image.ndim == 3 else image.reshape(planes_shape(image.shape))
+    return np.ascontiguousarray(arranged, np.float32)
+
+
+def observed(space: Any, given: Any) -> NDArray[np.float32]:
+    """An observation from this space, in the shape of ``observation_shape``; bytes become numbers from 0 to 1."""
+    if hasattr(space, "n"):
+        chosen = np.zeros(operator.index(space.n), np.float32)
+        chosen[int(given) - int(space.start)] = 1.0
+        return chosen
+    return planes_first(np.asarray(given)) / np.float32(255 if space.dtype == np.uint8 else 1)
