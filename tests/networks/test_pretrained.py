@@ -34,7 +34,8 @@ def test_names():
     assert for_game(rf.make("hex", size=9)) == find("hex-11")
     assert for_game(rf.make("hex", size=13)) is None
     assert for_game(rf.make("hex", size=7, swap=True)) is None
-    assert for_game(rf.make("chess")) is None
+    assert for_game(rf.make("chess")) == find("chess")
+    assert for_game(rf.make("tictactoe")) is None
     assert for_game(rf.make("connect_four")) == find("muzero-connect-four")
     board = rf.make("pyrat", reward="difference")
     assert for_game(board) is None  # greedy rollouts are as good on large boards, and need no network
