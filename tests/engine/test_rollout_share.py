@@ -68,7 +68,7 @@ def test_self_play_mixes_as_a_search_does() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="rollout_share=1.5: must be at most 1"):
+    with pytest.raises(ValueError, match=r"rollout_share=1\.5: must be at most 1"):
         rf.SearchConfig(rollout_share=1.5)
     state = tictactoe()
     model = RulesModel(state.game, HashEvaluator(0), "alternating").roots(state)

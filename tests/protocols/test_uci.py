@@ -451,7 +451,8 @@ def test_the_program_answers_over_pipes() -> None:
 def test_nothing_heavy_is_loaded_without_a_network() -> None:
     code = (
         "import sys; from ramify.protocols.uci import UciEngine; e = UciEngine(lambda text: None);"
-        "e.execute('uci'); e.execute('setoption name Network value material'); e.execute('isready'); e.execute('go nodes 5'); e.finish();"
+        "e.execute('uci'); e.execute('setoption name Network value material');"
+        "e.execute('isready'); e.execute('go nodes 5'); e.finish();"
         "print(sorted({'torch', 'chess', 'sqlalchemy', 'onnxruntime'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
