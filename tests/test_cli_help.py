@@ -95,3 +95,7 @@ def test_a_run_is_meant_by_its_name_and_knows_its_game(tmp_path: Path) -> None:
     code, out, err = run_program(EXPORT, folder=tmp_path)
     assert (code, err) == (0, "")
     assert "tictactoe_python" in out
+
+
+def test_brackets_of_an_example_are_shown(run) -> None:
+    assert 'fpu: {choices: ["parent", "reduction"]}' in run("sweep", "--help")[1]

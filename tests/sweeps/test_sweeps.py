@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,9 @@ def test_ranges_that_make_no_sense_are_named(range_: dict[str, Any], message: st
     [
         ({"settings": {"c_put": {"low": 0.1, "high": 1.0}}}, "c_put"),
         ({"settings": {"c_puct": {"low": -2.0, "high": 1.0}}}, "c_puct"),
+        ({"settings": {"c_puct": {"low": 2.0, "high": 1.0}}}, "settings: c_puct: .*low=2.0 is above high=1.0"),
+        ({"settings": {"c_puct": {"lo": 2.0}}}, "settings: c_puct: there is no range setting 'lo'"),
+        ({"settings": {"c_puct": 2.0}}, "settings: c_puct=2.0 must be a range, such as {low"),
         ({"start": [{"fpu": "parent"}]}, "start: fpu is not among"),
         ({"player": "search:network={run}"}, "network={run} with train"),
         ({"opponents": ["nobody"]}, "nobody"),
@@ -202,8 +206,38 @@ def test_a_file_that_is_no_sweep_is_named(tmp_path: Path) -> None:
     (tmp_path / "list.yaml").write_text("- 1")
     with pytest.raises(SettingsError, match=r"list.yaml: a sweep has settings"):
         load_sweep(tmp_path / "list.yaml")
-    with pytest.raises(SettingsError, match=r"none.yaml"):
+    with pytest.raises(SettingsError, match=r"none.yaml: No such file"):
         load_sweep(tmp_path / "none.yaml")
+    (tmp_path / "open.yaml").write_text("game: hex\nparams: {size: 3\nplayer: search\n")
+    with pytest.raises(SettingsError, match=r"open.yaml is not YAML: .* line 3"):
+        load_sweep(tmp_path / "open.yaml")
+
+
+@pytest.mark.parametrize(
+    ("file", "message"), [("ramify-run.json", "has a training run"), ("improve.json", "has a loop of 'ramify improve'")]
+)
+def test_a_folder_with_something_else_is_left_alone(file: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text("{}")
+    with pytest.raises(SettingsError, match=f"{message}: choose another folder"):
+        Sweep(SweepConfig(**SETTINGS), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [file]
+    with pytest.raises(SettingsError, match=f"{file} is a file, not a folder"):
+        Sweep(SweepConfig(**SETTINGS), tmp_path / file)
+
+
+def test_ctrl_c_shows_no_traceback(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def stop(progress: SweepProgress) -> None:
+        if progress.phase == "trial":
+            raise KeyboardInterrupt
+
+    logger = logging.getLogger("optuna")  # does not propagate
+    logger.addHandler(caplog.handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Sweep(SweepConfig(**SETTINGS), tmp_path).run(stop)
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert caplog.text == ""
 
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/sweeps.md").read_text(encoding="utf-8")

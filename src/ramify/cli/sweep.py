@@ -59,7 +59,7 @@ def sweep(
     player: search:evaluator=rollout,simulations=200
     settings:
       c_puct: {low: 0.5, high: 6.0, log: true}
-      fpu: {choices: [parent, reduction]}
+      fpu: {choices: ["parent", "reduction"]}
     opponents: ["search:evaluator=rollout,simulations=200", "alphabeta:depth=2"]
 
     \b

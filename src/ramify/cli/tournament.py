@@ -49,8 +49,8 @@ def tournament(
     --network and --set are defaults for the players that search. Ctrl-C keeps
     finished games; run the same command again to resume. Processes that run
     the same command at once divide the games; with --cluster, processes on all
-    nodes take part, and the store is one that they reach. The anchor is the player that
-    has been in the store longest; --anchor chooses another.
+    nodes take part, and the store is one that they reach. The anchor is the
+    player that has been in the store longest; --anchor chooses another.
 
     \b
     ramify tournament hex random search:simulations=50 search:simulations=200 -p size=5

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ramify.arena import MatchConfig, Openings, PlayerConfig, read_player
 from ramify.base.files import write_atomically
@@ -16,6 +16,7 @@ from ramify.games import Game, make
 
 Value = bool | int | float | str
 RUN = "{run}"  # in the text of a player: the folder of the training run of a trial
+KINDS = {"sweep.json": "a sweep", "improve.json": "a loop of 'ramify improve'", "ramify-run.json": "a training run"}
 
 
 class Range(Settings):
@@ -55,6 +56,24 @@ class Range(Settings):
         return all(isinstance(bound, int) for bound in (self.low, self.high, 1 if self.step is None else self.step))
 
 
+def _ranges(given: Any) -> Any:
+    """Read the ranges one by one, so that an error names the setting."""
+    if not isinstance(given, Mapping):
+        return given
+    found = {}
+    for name, range_ in given.items():
+        if not isinstance(range_, (Range, Mapping)):
+            raise SettingsError(f"settings: {name}={range_!r} must be a range, such as {{low: 0.5, high: 2.0}}")
+        try:
+            found[name] = range_ if isinstance(range_, Range) else Range(**range_)
+        except SettingsError as error:
+            raise SettingsError(f"settings: {name}: {error}") from None
+    return found
+
+
+Ranges = Annotated[dict[str, Range], BeforeValidator(_ranges)]
+
+
 class SweepConfig(Settings):
     """A sweep. Without ``train``, ``settings`` are those of the player; with it, those of training runs."""
 
@@ -65,7 +84,7 @@ class SweepConfig(Settings):
     player: str = Field(
         description="The player whose settings are tuned, as in a match; with train, {run} stands for the run's folder."
     )
-    settings: dict[str, Range] = Field(min_length=1, description="The settings to tune, and their ranges.")
+    settings: Ranges = Field(min_length=1, description="The settings to tune, and their ranges.")
     start: tuple[dict[str, Value | None], ...] = Field(
         (), description="Settings to try first; the player as it is comes before them."
     )
@@ -141,8 +160,12 @@ def read_mapping(path: str | Path, wanted: str) -> dict[str, Any]:
 
     try:
         read = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(f"{path}: {error}") from None
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path} is not YAML: it is no text") from None
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(read, dict):
         raise SettingsError(f"{path}: {wanted}")
     return read
@@ -157,4 +180,10 @@ def claim(file: Path, config: Settings, what: str, may_grow: Collection[str]) ->
             raise SettingsError(
                 f"{file.parent} has a {what} with other settings ({', '.join(changed)}): choose another folder"
             )
+    elif other := next((kind for name, kind in KINDS.items() if (file.parent / name).exists()), None):
+        raise SettingsError(f"{file.parent} has {other}: choose another folder")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise SettingsError(f"{error.filename} is a file, not a folder: choose another folder") from None
     write_atomically(file, json.dumps(described, indent=1).encode())

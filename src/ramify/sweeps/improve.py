@@ -17,7 +17,7 @@ from ramify.base.settings import Settings, setting_text
 from ramify.cluster import ClusterConfig, connected
 from ramify.engine.config import SearchConfig
 from ramify.store.remote import reachable
-from ramify.sweeps.config import RUN, Range, SweepConfig, claim, read_mapping
+from ramify.sweeps.config import RUN, Ranges, SweepConfig, claim, read_mapping
 from ramify.sweeps.remote import planned
 from ramify.sweeps.run import SweepProgress
 
@@ -36,7 +36,7 @@ class ImproveConfig(Settings):
     params: dict[str, Any] = Field(default_factory=dict, description="Parameters of the game.")
     first: str = Field(description="The player whose search is tuned before there is a network.")
     player: str = Field(description="The player afterwards; {run} stands for the folder of the newest training run.")
-    settings: dict[str, Range] = Field(min_length=1, description="Search settings to tune, and their ranges.")
+    settings: Ranges = Field(min_length=1, description="Search settings to tune, and their ranges.")
     opponents: tuple[str, ...] = Field(
         min_length=1, description="The fixed pool of players. The first one has Elo 0 in all rounds."
     )

@@ -160,7 +160,6 @@ class Sweep:
         for start in self.config.start:
             if unknown := start.keys() - self.config.settings.keys():
                 raise SettingsError(f"start: {', '.join(sorted(unknown))} is not among the settings of the sweep")
-        self.folder.mkdir(parents=True, exist_ok=True)
         claim(self.folder / SWEEP, self.config, "sweep", MAY_GROW)
 
     def _play_pool(self) -> list[Played]:
@@ -300,7 +299,7 @@ def _study(config: SweepConfig, folder: Path, store: str | os.PathLike[str]) -> 
     from ramify.sweeps.sampler import SeededByTrial, experimental
 
     optuna = import_optuna()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)  # its warnings have a traceback of every Ctrl-C
     name, url, engine = "sweep", f"sqlite:///{folder / STUDY}", dict[str, Any]()
     if is_url(store):  # with the sweeps of others
         name = f"{config.game} {_digest(config.model_dump(mode='json', exclude=set(MAY_GROW)))}"
