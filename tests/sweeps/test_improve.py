@@ -139,3 +139,20 @@ def test_a_cluster_helps_with_sweeps_and_training(file, run, tmp_path, monkeypat
 def test_mistakes_are_named(file, changes, message):
     with pytest.raises(ValueError, match=message):
         load_improve(file, **changes)
+
+
+def test_training_on_another_board_is_refused(file, tmp_path):
+    config = load_improve(file).replace(game="hex", params={"size": 3}, train="hex-5")
+    with pytest.raises(ValueError, match=r"train is .*size=5.*, but matches are played on .*size=3"):
+        Improve(config, tmp_path / "loop")
+    Improve(config.replace(params={"size": 5}), tmp_path / "loop")
+    with pytest.raises(ValueError, match=r"train is .*size=5.*, but matches are played on .*size=11"):
+        Improve(config.replace(params={}), tmp_path / "other")
+
+
+def test_training_on_several_boards_may_be_tuned_on_one_of_them(file, tmp_path):
+    """pyrat-full is trained on 21x15 boards, and on others in turn."""
+    training = load_config("pyrat-full")
+    board = {**training.params, **training.variants[0].params}
+    config = load_improve(file).replace(game="pyrat", train="pyrat-full", params=board)
+    Improve(config, tmp_path / "loop")

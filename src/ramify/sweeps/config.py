@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -13,6 +13,9 @@ from ramify.arena import MatchConfig, Openings, PlayerConfig, read_player
 from ramify.base.files import write_atomically
 from ramify.base.settings import Settings, SettingsError
 from ramify.games import Game, make
+
+if TYPE_CHECKING:
+    from ramify.training import TrainConfig
 
 Value = bool | int | float | str
 RUN = "{run}"  # in the text of a player: the folder of the training run of a trial
@@ -72,6 +75,19 @@ def _ranges(given: Any) -> Any:
 
 
 Ranges = Annotated[dict[str, Range], BeforeValidator(_ranges)]
+
+
+def same_game(training: TrainConfig, game: str, params: Mapping[str, Any]) -> TrainConfig:
+    """The training run, if one of its boards is the one that is played on; otherwise a ValueError that says so."""
+    played = make(game, **params)
+    boards = [training.params, *({**training.params, **other.params} for other in training.variants)]
+    for board in boards:
+        trained = make(training.game, **board)
+        given = {*params, *board}
+        if trained.name == played.name and all(trained.params.get(name) == played.params.get(name) for name in given):
+            return training
+    trained = make(training.game, **training.params)
+    raise ValueError(f"train is {trained!r}, but matches are played on {played!r}: give both the same game and params")
 
 
 class SweepConfig(Settings):

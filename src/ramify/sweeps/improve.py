@@ -17,7 +17,7 @@ from ramify.base.settings import Settings, setting_text
 from ramify.cluster import ClusterConfig, connected
 from ramify.engine.config import SearchConfig
 from ramify.store.remote import reachable
-from ramify.sweeps.config import RUN, Ranges, SweepConfig, claim, read_mapping
+from ramify.sweeps.config import RUN, Ranges, SweepConfig, claim, read_mapping, same_game
 from ramify.sweeps.remote import planned
 from ramify.sweeps.run import SweepProgress
 
@@ -154,7 +154,7 @@ class Improve:
         changes |= {"loop.max_seconds": self.config.train_seconds} | ({} if start is None else {"start": start})
         if self.cluster is not None:
             changes["cluster.address"] = self.cluster.address
-        return load_config(self.config.train, changes)
+        return same_game(load_config(self.config.train, changes), self.config.game, self.config.params)
 
     def _sweep_config(self, text: str, number: int) -> SweepConfig:
         config = self.config

@@ -32,7 +32,7 @@ from ramify.store import Store
 from ramify.store.engines import neighbour
 from ramify.store.errors import StoreError, sentence
 from ramify.store.location import read_location
-from ramify.sweeps.config import RUN, Range, SweepConfig, claim
+from ramify.sweeps.config import RUN, Range, SweepConfig, claim, same_game
 from ramify.sweeps.report import write_best
 from ramify.sweeps.trials import Confirmation, SweepResult, Trial, best_of, hopeless
 
@@ -228,7 +228,8 @@ class Sweep:
         from ramify.training import load_config
 
         assert self.config.train is not None
-        return load_config(self.config.train, {**settings, "loop.max_seconds": self.config.train_seconds})
+        chosen = load_config(self.config.train, {**settings, "loop.max_seconds": self.config.train_seconds})
+        return same_game(chosen, self.config.game, self.config.params)
 
     def _player_of(self, settings: dict[str, Any], number: int) -> PlayerConfig:
         """The player of a trial; trains its network where training settings are tuned."""
