@@ -255,7 +255,7 @@ class Tab:
     def text(self, selector: str) -> str:
         return str(self.page.locator(selector).first.inner_text())
 
-    def wait(self, what: Callable[[], Any], seconds: float = 20.0) -> Any:
+    def wait(self, what: Callable[[], Any], seconds: float = 60.0) -> Any:
         """Wait until something is true, and return it."""
         end = time.monotonic() + seconds
         while not (found := what()):
