@@ -24,7 +24,7 @@ from ramify.arena import MatchConfig, Openings, ParallelSettings, match, network
 from ramify.evaluators import Network
 from ramify.networks import load
 from ramify.protocols.uci_player import UciConfig
-from tools.result_rows import add_row, read_rows
+from tools.result_rows import add_row, has_row, read_rows
 
 BEST = Path(__file__).resolve().parent.parent / "tests" / "golden" / "chess_best.jsonl"
 SEARCH: dict[str, Any] = {"exact": False, "solver": True}
@@ -80,7 +80,7 @@ def level_rows(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for simulations in given.simulations:
         for level in given.levels:
             key = {"network": given.network, "simulations": simulations, "level": level, "wanted": given.games}
-            if any(all(line.get(name) == value for name, value in key.items()) for line in known):
+            if has_row(known, key):
                 continue
             began = time.perf_counter()
             found = match(

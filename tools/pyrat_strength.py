@@ -18,7 +18,7 @@ from typing import Any
 
 import ramify as rf
 from ramify.arena import MatchConfig, MatchResult, Openings, ParallelSettings, match
-from tools.result_rows import add_row, read_rows
+from tools.result_rows import add_row, has_row, read_rows
 
 OPEN = {"width": 7, "height": 7, "cheese": 10, "max_turns": 50, "wall_density": 0.0, "mud_density": 0.0}
 BOARDS: dict[str, dict[str, Any]] = {
@@ -70,7 +70,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
                 "seed": arguments.seed,
                 "wanted": arguments.games,
             }
-            if any(all(line.get(name) == value for name, value in key.items()) for line in known):
+            if has_row(known, key):
                 continue
             began = time.perf_counter()
             config = MatchConfig(Openings("none"), arguments.seed)

@@ -14,6 +14,11 @@ def read_rows(file: Path | None) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
+def has_row(rows: list[dict[str, Any]], key: dict[str, Any]) -> bool:
+    """Whether one of the rows has all of these values."""
+    return any(all(row.get(name) == value for name, value in key.items()) for row in rows)
+
+
 def add_row(file: Path | None, row: dict[str, Any]) -> None:
     """Append a row, if there is a file to keep it."""
     if file is not None:

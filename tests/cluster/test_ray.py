@@ -180,19 +180,26 @@ def test_labelling_goes_on_when_an_engine_and_then_a_node_are_killed(nodes, tmp_
     assert not [*(tmp_path / "scratch").rglob("*.games")]
 
 
-def test_trials_of_a_sweep_are_played_on_nodes(nodes, tmp_path, monkeypatch):
-    """The process that started the sweep plays none of them."""
-    pytest.importorskip("optuna")
-    from ramify.sweeps import Sweep, SweepConfig
-    from ramify.sweeps.remote import swept_on_cluster
-    from tests.sweeps.test_sharing import SETTINGS
+def leave_trials_to_nodes(monkeypatch, number):
+    """Sweeps of this process play no trials, and wait for so many of other processes."""
+    from ramify.sweeps import Sweep
 
     def only_wait(sweep):
         end = time.monotonic() + 240
-        while len(sweep.trials()) < 6 and time.monotonic() < end:
+        while len(sweep.trials()) < number and time.monotonic() < end:
             time.sleep(0.5)
 
     monkeypatch.setattr(Sweep, "_play_trials", only_wait)
+
+
+def test_trials_of_a_sweep_are_played_on_nodes(nodes, tmp_path, monkeypatch):
+    """The process that started the sweep plays none of them."""
+    pytest.importorskip("optuna")
+    from ramify.sweeps import SweepConfig
+    from ramify.sweeps.remote import swept_on_cluster
+    from tests.sweeps.test_sharing import SETTINGS
+
+    leave_trials_to_nodes(monkeypatch, 6)
     cluster = ClusterConfig(address="local", actors=2)  # the nodes that there are
     config = SweepConfig(**SETTINGS)
     with swept_on_cluster(config, tmp_path / "sweep", ParallelSettings(4), None, cluster) as sweep:
@@ -206,15 +213,10 @@ def test_trials_of_a_sweep_are_played_on_nodes(nodes, tmp_path, monkeypatch):
 def test_tuning_and_training_in_turn_on_nodes(nodes, tmp_path, monkeypatch):
     """Both parts of a round are done by processes on nodes; this one only trains."""
     pytest.importorskip("optuna")
-    from ramify.sweeps import Improve, Sweep, load_improve
+    from ramify.sweeps import Improve, load_improve
     from tests.sweeps.test_improve import YAML
 
-    def only_wait(sweep):
-        end = time.monotonic() + 240
-        while len(sweep.trials()) < 2 and time.monotonic() < end:
-            time.sleep(0.5)
-
-    monkeypatch.setattr(Sweep, "_play_trials", only_wait)
+    leave_trials_to_nodes(monkeypatch, 2)
     played = Watched(monkeypatch, [])
     config = clustered(tmp_path, cluster__address=None, loop__iterations=1)
     (tmp_path / "tiny.yaml").write_text(as_yaml(config))

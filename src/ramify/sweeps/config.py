@@ -80,14 +80,12 @@ Ranges = Annotated[dict[str, Range], BeforeValidator(_ranges)]
 def same_game(training: TrainConfig, game: str, params: Mapping[str, Any]) -> TrainConfig:
     """The training run, if one of its boards is the one that is played on; otherwise a ValueError that says so."""
     played = make(game, **params)
-    boards = [training.params, *({**training.params, **other.params} for other in training.variants)]
-    for board in boards:
-        trained = make(training.game, **board)
-        given = {*params, *board}
-        if trained.name == played.name and all(trained.params.get(name) == played.params.get(name) for name in given):
-            return training
-    trained = make(training.game, **training.params)
-    raise ValueError(f"train is {trained!r}, but matches are played on {played!r}: give both the same game and params")
+    trained = training.make_games()[len(training.curriculum) :]  # of the variants, and last that of the run
+    if any((one.name, one.params) == (played.name, played.params) for one in trained):
+        return training
+    raise ValueError(
+        f"train is {trained[-1]!r}, but matches are played on {played!r}: give both the same game and params"
+    )
 
 
 class SweepConfig(Settings):
