@@ -14,8 +14,10 @@ import ramify as rf
 pytest.importorskip("torch")
 pytest.importorskip("chess")
 
+from ramify.arena import MatchConfig, Openings, ParallelSettings
 from tools.chess_strength import best_positions, level_at, level_rows, share_found
 from tools.result_rows import add_row
+from tools.timed_match import timed_match
 
 ENGINE = Path(__file__).parent / "protocols" / "fake_uci.py"
 
@@ -68,12 +70,23 @@ def test_rows_against_levels_are_kept(tmp_path: Path) -> None:
         seconds=0.01,
         opening="random:4",
         workers=0,
+        copies=1,
+        concurrency=1,
         device=None,
         set=[],
         seed=0,
+        max_seconds=None,
         results=tmp_path / "rows.jsonl",
     )
     (row,) = level_rows(given)
     assert row["wins"] + row["draws"] + row["losses"] == 2
     add_row(given.results, row)
     assert list(level_rows(given)) == []
+
+
+def test_a_match_ends_in_time_with_whole_pairs() -> None:
+    game = rf.make("tictactoe")
+    how = {"config": MatchConfig(Openings("random:1"), 0), "parallel": ParallelSettings(1)}
+    assert len(timed_match(game, "random", "random", 6, **how)) == 6
+    found = timed_match(game, "random", "random", 1000, **how, seconds=0.0)
+    assert len(found) < 4 and len(found) % 2 == 0

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import ramify as rf
-from ramify.arena import MatchConfig, MatchResult, Openings, ParallelSettings, match
+from ramify.arena import MatchConfig, MatchResult, Openings, ParallelSettings
 from tools.result_rows import add_row, has_row, read_rows
+from tools.timed_match import timed_match
 
 OPEN = {"width": 7, "height": 7, "cheese": 10, "max_turns": 50, "wall_density": 0.0, "mud_density": 0.0}
 BOARDS: dict[str, dict[str, Any]] = {
@@ -75,7 +76,15 @@ def rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
             began = time.perf_counter()
             config = MatchConfig(Openings("none"), arguments.seed)
             parallel = ParallelSettings(arguments.concurrency)
-            found = match(game, key["player"], arguments.opponent, arguments.games, config=config, parallel=parallel)
+            found = timed_match(
+                game,
+                key["player"],
+                arguments.opponent,
+                arguments.games,
+                config=config,
+                parallel=parallel,
+                seconds=arguments.max_seconds,
+            )
             yield {**key, **row(found), "seconds": round(time.perf_counter() - began, 1)}
 
 
@@ -86,6 +95,7 @@ def main() -> None:
     parser.add_argument("--boards", nargs="+", choices=list(BOARDS), default=list(BOARDS))
     parser.add_argument("--simulations", nargs="+", type=int, default=[200])
     parser.add_argument("--games", type=int, default=300)
+    parser.add_argument("--max-seconds", type=float, help="end a match after this time, with the games played so far")
     parser.add_argument("--sampled", action="store_true", help="sample actions by visits instead of the most visited")
     parser.add_argument("--concurrency", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)

@@ -71,6 +71,38 @@ def test_the_kinds_are_known() -> None:
 # --- UCI ---
 
 
+def test_copies_of_a_program_answer_at_the_same_time(tmp_path: Path) -> None:
+    """The first answer waits until another copy has been asked too, so one copy alone would never answer."""
+    game = rf.make("chess")
+    states = [game.initial_state() for _ in range(4)]
+    for state, name in zip(states, ("e2e4", "d2d4", "c2c4", "g1f3"), strict=True):
+        state.apply(state.action(name))
+    config = UciConfig(command=f"{UCI} meets {tmp_path / 'log'}", nodes=1, processes=2)
+    player = config.open(game)
+    try:
+        answers = player.choose([turn(state) for state in states])
+    finally:
+        player.close()
+    assert [state.action_name(answer) for state, answer in zip(states, answers, strict=True)] == ["a7a5"] * 4
+    assert config.identity == config.replace(processes=1).identity  # it plays the same
+
+
+def test_the_error_of_one_copy_is_that_of_its_turn_alone() -> None:
+    config = UciConfig(command=f"{UCI} illegal", nodes=1, processes=2)
+    state = rf.make("chess").initial_state()
+    player = config.open(state.game)
+    try:
+        for _ in range(2):  # an engine that failed is started again
+            with pytest.raises(EngineError, match="e2e5"):
+                player.choose([turn(state), turn(state), turn(state)])
+    finally:
+        player.close()
+    with pytest.raises(EngineError):
+        UciConfig(command=f"{UCI} mute", nodes=1, processes=2, patience=1.0).open(state.game)
+
+
+
+
 def test_a_chess_program_is_told_everything_each_time(tmp_path: Path) -> None:
     log = tmp_path / "log"
     config = UciConfig(command=f"{UCI} good {log}", nodes=7, depth=3, seconds=0.25, options={"Hash": 4, "Own": True})

@@ -7,7 +7,9 @@ import os
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -37,10 +39,18 @@ class EngineConfig(PlayerConfig):
         gt=0,
         description=("Seconds without an answer, beyond the engine's own limits, after which it counts as hanging."),
     )
+    processes: int = Field(
+        1,
+        ge=1,
+        le=256,
+        description="Number of copies of the engine, which think at the same time where several games are in progress.",
+    )
+
+    where: ClassVar[frozenset[str]] = frozenset({"patience", "processes"})  # they do not affect what it plays
 
     def content(self) -> dict[str, Any]:
         """The settings, and the engine's name, for which it is started."""
-        return {**self.model_dump(mode="json", exclude={"patience"}), "engine": self.identify()}
+        return {**self.model_dump(mode="json", exclude=set(self.where)), "engine": self.identify()}
 
     def versions(self) -> dict[str, Any]:
         """The version of the adapter, and checksums of the files named in the command and the settings. The version of
@@ -53,15 +63,15 @@ class EngineConfig(PlayerConfig):
         return self._identified()[0]
 
     def _identified(self) -> tuple[str, tuple[str, ...]]:
-        settings = self.model_dump(mode="json", exclude={"kind", "command", "patience"}).values()
+        settings = self.model_dump(mode="json", exclude={"kind", "command", *self.where}).values()
         texts = tuple(text for value in settings for text in texts_in(value))
         programs = checksums(path for path in named_files(self.command, texts) if is_program(path))
         return _ask(type(self), self.command, self.patience, texts, tuple(programs.items()))
 
-    def open(self, game: Game) -> EnginePlayer:
+    def open(self, game: Game) -> EnginePlayer | EngineCopies:
         if game.name != self.plays:
             raise ValueError(f"{self.protocol} engines can play only {self.plays}, not {game.name}")
-        return self.start()
+        return self.start() if self.processes == 1 else EngineCopies(self)
 
     @abstractmethod
     def start(self) -> EnginePlayer:
@@ -127,3 +137,38 @@ class EnginePlayer(EngineOnDemand):
     @abstractmethod
     def _ask(self, process: EngineProcess, turn: Turn) -> int:
         """Send the position and read the answer."""
+
+
+class EngineCopies:
+    """Several running copies of an engine. Each of them takes the next turn that waits for an answer."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        self._copies: list[EnginePlayer] = []
+        self._free: SimpleQueue[EnginePlayer] = SimpleQueue()
+        self._threads = ThreadPoolExecutor(config.processes, "engine")
+        try:
+            for _ in range(config.processes):
+                self._copies.append(config.start())
+                self._free.put(self._copies[-1])
+        except BaseException:
+            self.close()
+            raise
+
+    def choose(self, turns: Sequence[Turn]) -> list[int]:
+        """An action for each turn; raises the EngineError of the first turn that has none, after all have been asked."""
+        asked = [self._threads.submit(self._choose, turn) for turn in turns]
+        wait(asked)
+        return [answer.result() for answer in asked]
+
+    def _choose(self, turn: Turn) -> int:
+        copy = self._free.get()
+        try:
+            return copy.choose([turn])[0]
+        finally:
+            self._free.put(copy)
+
+    def close(self) -> None:
+        """End all copies."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for copy in self._copies:
+            copy.close()
