@@ -159,7 +159,7 @@ class Arena {
   }
 
   std::unique_ptr<std::uint64_t*[]> chunks_;
-  std::mutex mutex_;
+  alignas(64) std::mutex mutex_;  // apart from what every look at a node reads: threads write what follows
   Offset next_ = 0;
   std::uint32_t room_ = 0;  // units left in the last chunk
   std::uint32_t count_ = 0;
