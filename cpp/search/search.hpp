@@ -139,17 +139,7 @@ class Search final : public AnySearch {
   bool needs_python() const override {
     return D::kNeedsPython;
   }
-  void visit_cursors(const std::function<void(const void*)>& visit) const override {
-    visit(&root_cursor_);
-    for (const auto& worker : workers_) {
-      visit(&worker->cursor);
-      for (const Leaves& leaves : worker->batches)
-        for (const Leaf& leaf : leaves.list) visit(&leaf.cursor);
-      if (!worker->paused) continue;
-      visit(&worker->paused->leaf.cursor);
-      if (worker->paused->rollouts.cursor) visit(&*worker->paused->rollouts.cursor);
-    }
-  }
+  void visit_cursors(const std::function<void(const void*)>& visit) const override;
 
  private:
   struct Step {
