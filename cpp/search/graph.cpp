@@ -13,7 +13,7 @@ namespace ramify {
 
 Graph::Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras)
     : shared_(shared), locked_(threads > 1), extras_(extras), max_nodes_(max_nodes ? max_nodes : std::numeric_limits<std::uint32_t>::max()) {
-  for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_);
+  for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_, threads > 1);
   reserves_.resize(allocators_.size());
   clear();
 }
