@@ -47,8 +47,9 @@ class Arena {
     return reinterpret_cast<T*>(__atomic_load_n(&chunks_[offset >> kChunkBits], __ATOMIC_RELAXED) + (offset & kChunkMask));
   }
 
-  // A run of `units` units inside one chunk, starting at an even offset (16-byte aligned). Thread-safe.
-  Offset slab(std::uint32_t units) {
+  // A run of `units` units inside one chunk, starting at an even offset (16-byte aligned); of up to `most`, if there is room in
+  // the chunk: then `units` is what it has. Thread-safe.
+  Offset slab(std::uint32_t& units, std::uint32_t most = 0) {
     if (units > kChunkUnits - 2) throw ArenaFull();
     const std::lock_guard<std::mutex> guard(mutex_);
     if (room_ < units) {
@@ -61,7 +62,8 @@ class Arena {
       room_ = kChunkUnits;
       if (number == 0) take(2);  // offset 0 stays free to mean "none"
     }
-    return take((units + 1) & ~1u);
+    units = std::max((units + 1) & ~1u, std::min(most, room_) & ~1u);  // even: the next one starts at its end
+    return take(units);
   }
 
   // How much of it was ever handed out, in words, blocks that were released since included.
@@ -159,7 +161,7 @@ class Arena {
   }
 
   std::unique_ptr<std::uint64_t*[]> chunks_;
-  std::mutex mutex_;
+  alignas(64) std::mutex mutex_;  // apart from what every look at a node reads: threads write what follows
   Offset next_ = 0;
   std::uint32_t room_ = 0;  // units left in the last chunk
   std::uint32_t count_ = 0;
@@ -169,7 +171,9 @@ class Arena {
 // threads that lie side by side would share a cache line that both write at every block.
 class alignas(64) Allocator {
  public:
-  explicit Allocator(Arena& arena) : arena_(&arena) {}
+  // `beside_others`: other threads cut from the same arena. Then slabs grow with what was taken, up to a huge page, or all would
+  // wait whenever the system clears the page in which all their slabs lie.
+  explicit Allocator(Arena& arena, bool beside_others = false) : arena_(&arena), beside_others_(beside_others) {}
 
   Offset allocate(std::uint32_t words) {
     const std::uint32_t units = (words + 1) / 2;
@@ -207,6 +211,7 @@ class alignas(64) Allocator {
     next_ = other.next_;
     end_ = other.end_;
     used_ = other.used_;
+    taken_ = other.taken_;
   }
 
   // Forgets everything; the arena was cleared or replaced.
@@ -215,6 +220,7 @@ class alignas(64) Allocator {
     free_even_ = 0;
     next_ = end_ = 0;
     used_ = 0;
+    taken_ = 0;
   }
 
  private:
@@ -234,27 +240,32 @@ class alignas(64) Allocator {
     return block;
   }
   [[gnu::noinline]] Offset cut_anew(std::uint32_t units) {
+    std::uint32_t size = kSlabUnits;
     try {
       if (units > kSlabUnits / 4) return arena_->slab(units);
-      next_ = arena_->slab(kSlabUnits);
+      next_ = arena_->slab(size, beside_others_ ? std::min(taken_ / 4, kMostUnits) : 0);
     } catch (...) {
       used_ -= units;
       throw;
     }
-    end_ = next_ + kSlabUnits;
+    end_ = next_ + size;
+    taken_ += size;
     const Offset block = next_;
     next_ += units;
     return block;
   }
 
   static constexpr std::uint32_t kSlabUnits = 1u << 12;
+  static constexpr std::uint32_t kMostUnits = 1u << 18;  // 2 MiB
   static constexpr std::uint32_t kClasses = 512;
 
   Arena* arena_;
+  bool beside_others_;
   std::array<Offset, kClasses> free_{};  // by units
   Offset free_even_ = 0;
   Offset next_ = 0, end_ = 0;
   std::int64_t used_ = 0;
+  std::uint32_t taken_ = 0;  // units of all slabs
 };
 
 }  // namespace ramify

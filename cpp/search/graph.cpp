@@ -13,7 +13,7 @@ namespace ramify {
 
 Graph::Graph(bool shared, std::uint32_t max_nodes, int threads, Extras extras)
     : shared_(shared), locked_(threads > 1), extras_(extras), max_nodes_(max_nodes ? max_nodes : std::numeric_limits<std::uint32_t>::max()) {
-  for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_);
+  for (int i = 0; i < threads; ++i) allocators_.emplace_back(arena_, threads > 1);
   reserves_.resize(allocators_.size());
   clear();
 }
@@ -53,17 +53,17 @@ std::uint32_t Graph::count() const {
 
 // Leave to make one more node. Threads take it for many at a time while there is room for all: they seldom meet here then.
 bool Graph::reserve(int thread) {
-  constexpr std::uint32_t kMany = 64;
+  constexpr std::uint32_t kMany = 512;
   std::uint32_t& left = reserves_[static_cast<std::size_t>(thread)].left;
   if (left == 0) {
-    const std::uint64_t soon = reserved_.load(std::memory_order_relaxed) + std::uint64_t{kMany} * reserves_.size();
+    const auto threads = static_cast<std::uint32_t>(reserves_.size());
     const std::uint32_t limit = limit_.load(std::memory_order_relaxed);
-    left = locked_ && soon <= limit ? kMany : 1;
-    if (reserved_.fetch_add(left, std::memory_order_relaxed) >= limit) {  // first, so that threads cannot overshoot
-      reserved_.fetch_sub(left, std::memory_order_relaxed);
-      left = 0;
-      return false;
-    }
+    std::uint32_t made = reserved_.load(std::memory_order_relaxed), more;
+    do {
+      if (made >= limit) return false;
+      more = locked_ ? std::clamp((limit - made) / (8 * threads), 1u, kMany) : 1;
+    } while (!reserved_.compare_exchange_weak(made, made + more, std::memory_order_relaxed));
+    left = more;
   }
   --left;
   return true;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -138,17 +139,7 @@ class Search final : public AnySearch {
   bool needs_python() const override {
     return D::kNeedsPython;
   }
-  void visit_cursors(const std::function<void(const void*)>& visit) const override {
-    visit(&root_cursor_);
-    for (const auto& worker : workers_) {
-      visit(&worker->cursor);
-      for (const Leaves& leaves : worker->batches)
-        for (const Leaf& leaf : leaves.list) visit(&leaf.cursor);
-      if (!worker->paused) continue;
-      visit(&worker->paused->leaf.cursor);
-      if (worker->paused->rollouts.cursor) visit(&*worker->paused->rollouts.cursor);
-    }
-  }
+  void visit_cursors(const std::function<void(const void*)>& visit) const override;
 
  private:
   struct Step {
@@ -226,17 +217,41 @@ class Search final : public AnySearch {
   };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
+  // What one edge of a node gets of a bundle's visits; see engine/bundles.hpp.
+  struct Share {
+    Turn turn;
+    std::uint32_t visits;
+    std::uint32_t unused;  // of these, not made
+    bool answered;         // what was made is backed up as far as the child
+  };
+  // A node through which a bundle goes, and its shares.
+  struct Level {
+    explicit Level(const Cursor& cursor) : cursor(cursor) {}
+    Cursor cursor;
+    int symmetry = 0;
+    std::uint64_t passed = 0;
+    NodeId node = 0;
+    std::vector<Share> shares;
+  };
+
   // What one thread needs to descend; nothing here is shared.
   struct alignas(64) Worker {
     Worker(int index, const Cursor& cursor, int num_actions)
-        : index(index), cursor(cursor), actions(2 * static_cast<std::size_t>(num_actions)),
-          merge(D::kMerges ? static_cast<std::size_t>(num_actions) : 0), priors(static_cast<std::size_t>(num_actions)),
-          outcome_priors(D::kMerges ? static_cast<std::size_t>(num_actions) : 0) {}
+        : index(index), cursor(cursor), actions(2 * static_cast<std::size_t>(num_actions) + kApart),
+          merge(D::kMerges ? static_cast<std::size_t>(num_actions) + kApart : 0),
+          priors(static_cast<std::size_t>(num_actions) + kApart),
+          outcome_priors(D::kMerges ? static_cast<std::size_t>(num_actions) + kApart : 0) {}
+    static constexpr std::size_t kApart = 32;  // unused numbers: or arrays of two threads might share a cache line
     int index;
     Cursor cursor;
     int symmetry = 0;
     NodeId node = 0;  // where the descent arrived
     std::vector<Step> path;
+    std::size_t base = 0;  // steps of the path that belong to a bundle, which counts and backs up their visits itself
+    std::vector<std::unique_ptr<Level>> levels;  // of the bundle
+    std::int64_t next_look = 0;                  // at the clock: after so many simulations
+    bool stops = false;                          // the bundle ends here, for what reason ever
+    std::exception_ptr failure;                  // one of them
     std::uint64_t passed = 0;     // traces of its nodes, in a graph
     std::vector<Leaves> batches;  // by number
     std::vector<Collision> collided;
@@ -311,6 +326,10 @@ class Search final : public AnySearch {
   // --- down ---
   Arrival descend_safely(Worker& worker, bool lists_late);
   Arrival descend(Worker& worker);
+  void start_at_root(Worker& worker);
+  Arrival go_down(Worker& worker);
+  Arrival follow(Worker& worker, Node& node, const Turn& turn, bool& stop);
+  void give_up(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
   std::uint32_t choose_chance(Worker& worker, Node& node);
   void check_kind(const Node& child, bool chance) const;
@@ -348,7 +367,7 @@ class Search final : public AnySearch {
   void keep_leaf(Worker& worker, Leaves& leaves);
   void collide(Worker& worker);
   float loss_scale() const;
-  void abandon(const std::vector<Step>& path, NodeId leaf);
+  void abandon(const std::vector<Step>& path, NodeId leaf, std::size_t first = 0);
   void stop_growing(const std::bad_alloc& error);
 
   // --- up ---
@@ -362,6 +381,7 @@ class Search final : public AnySearch {
   void look_ahead_jointly(Worker& worker, const Cursor& cursor, Node& node);
   void take_news(const Node& node, const Edges& edges, std::uint32_t edge);
   void widen_bounds(const Edges& edges, std::uint32_t edge);
+  static void count_simulation(Worker& worker, std::size_t turns);
   void back_up(Worker& worker, const std::vector<Step>& path);
   void touch(const std::vector<Step>& path);
   void settle();
@@ -372,7 +392,7 @@ class Search final : public AnySearch {
   void average_and_tell(Node& node, const Edges& edges, NodeId above);
   void revalue(Node& node, const Edges& edges);
   void cancel_step(const Step& step, std::uint32_t visits = 1);
-  void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1);
+  void cancel_path(const std::vector<Step>& path, std::uint32_t visits = 1, std::size_t first = 0);
   void cancel_collisions();
   void absorb_leaf(Worker& worker, const Leaf& leaf, const EvaluationView& evaluation, int row);
   static Rewards rewards_of(const EvaluationView& evaluation, const Cursor& cursor, std::size_t row)
@@ -386,8 +406,24 @@ class Search final : public AnySearch {
   void absorb_cached(Worker& worker, const Leaf& leaf);
   void look_up(Leaf& leaf) const;
   void remember(Worker& worker, const Leaf& leaf, const float (&values)[2], float weight);
-  std::int64_t run_some(Worker& worker, const NativeRun& run, std::int64_t most);
-  void run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left, std::atomic<std::int64_t>& done);
+  // --- bundles ---
+  static constexpr std::int64_t kLook = 64;      // descents between looks at the clock
+  static constexpr std::int64_t kBundle = 1024;  // the most descents of a bundle
+  bool bundles() const { return threaded() && !D::kNeedsPython && load(graph_.node(root_).status) == Status::kReady; }
+  std::uint32_t visits_at_once(const Node& node, const Turn& turn) const;
+  std::uint32_t divide(Worker& worker, Level& level, std::uint32_t left);
+  std::uint32_t spread(Worker& worker, const NativeRun& run, std::uint32_t visits);
+  std::uint32_t make_share(Worker& worker, const NativeRun& run, const Level& level, const Share& share);
+  static void fail(Worker& worker);
+  bool proves(Worker& worker, const Level& level);
+  Arrival go_along(Worker& worker, const NativeRun& run, const Share& share, bool divides, bool& stop);
+  void gather(Worker& worker, const Level& level);
+  bool must_stop(Worker& worker, const NativeRun& run) const;
+  std::int64_t run_bundle(Worker& worker, const NativeRun& run, std::int64_t most);
+
+  std::int64_t run_one(Worker& worker, const NativeRun& run);
+  std::int64_t take_simulations(const NativeRun& run, std::atomic<std::int64_t>& left) const;
+  std::int64_t run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left);
   bool evaluate_native(Worker& worker, const NativeRun& run);
   bool finish_native(Worker& worker, const NativeRun& run, const Cursor& cursor, NodeId id, const std::vector<Step>& path,
                      Rollouts& rollouts);
@@ -453,6 +489,7 @@ class Search final : public AnySearch {
 #include "search/engine/expand.hpp"
 #include "search/engine/batches.hpp"
 #include "search/engine/caching.hpp"
+#include "search/engine/bundles.hpp"
 #include "search/engine/native.hpp"
 #include "search/engine/look.hpp"
 #include "search/engine/restrict.hpp"

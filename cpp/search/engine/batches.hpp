@@ -47,6 +47,95 @@ int Search<D>::leaves(int batch) const {
   return static_cast<int>(total);
 }
 
+// Chooses the root's edges for several descents of a batch at once. Threads meet at the root: what they do there they do
+// seldom, and for many descents.
+template <class D>
+void Search<D>::hand_out(Worker& worker, std::int64_t wanted) {
+  constexpr double kMost = 32;
+  Node& root = graph_.node(root_);
+  if (load(root.status) != Status::kReady) return;
+  worker.cursor = root_cursor_;
+  worker.symmetry = 0;  // the root is kept in the orientation of its position
+  worker.path.clear();
+  NodeLock lock(root, threaded());
+  const double room = std::min(kMost, settings_.max_in_flight * root.visits / settings_.threads);
+  const std::int64_t most = std::min(wanted, static_cast<std::int64_t>(room));
+  worker.handed.reserve(static_cast<std::size_t>(most));  // a turn that was taken must not get lost
+  worker.news.reserve(static_cast<std::size_t>(most));
+  for (std::int64_t left = most; left > 0; --left) {
+    const Turn turn = take_turn(worker, root);
+    if (turn.edge == kUntried) break;
+    worker.handed.push_back(turn);
+  }
+  std::reverse(worker.handed.begin(), worker.handed.end());  // taken from the back
+}
+
+// Gives back the visits of descents that were not made.
+template <class D>
+void Search<D>::take_back(Worker& worker) {
+  for (const Turn& turn : worker.handed) cancel_step({root_, turn.edge});
+  worker.handed.clear();
+}
+
+template <class D>
+void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
+  try {
+    if constexpr (D::kLatent) take_slot(graph_.node(worker.node));
+    if (leaves.count == leaves.list.size()) leaves.list.push_back({worker.cursor, 0, {}});
+    Leaf& leaf = leaves.list[leaves.count];
+    leaf.cursor = worker.cursor;
+    leaf.node = worker.node;
+    leaf.path = worker.path;
+    look_up(leaf);
+    play_leaf(worker, leaf);
+    leaves.cached += leaf.cached;
+  } catch (...) {  // the copy of a game written in Python may raise
+    abandon(worker.path, worker.node);
+    throw;
+  }
+  ++leaves.count;
+}
+
+// Makes the way to a leaf in flight less attractive until the batch is collected, so that the next descents look
+// elsewhere: more visits (one of them by this descent), and a loss in as many of them for whoever chose the way. The loss
+// is kept to trees whose values depend on nothing but edges: elsewhere others would read it and keep it (another parent
+// of a shared node, the bounds of min-max, the sums of regret matching).
+template <class D>
+void Search<D>::collide(Worker& worker) {
+  constexpr std::uint32_t kMost = 1 << 16;
+  std::uint32_t visits = 1;
+  try {
+    std::uint32_t& before = worker.crowded[worker.node];
+    visits = std::clamp<std::uint32_t>(before, 1, kMost);
+    before += visits;
+    worker.collided.push_back({worker.path, visits});
+  } catch (...) {
+    cancel_path(worker.path);
+    throw;
+  }
+  const float loss = loss_scale();
+  for (const Step& step : worker.path) {
+    Node& node = graph_.node(step.node);
+    NodeLock lock(node, threaded());
+    const Edges edges = graph_.edges(node);
+    graph_.note_change(node, edges, step.edge);
+    edges.visits[step.edge] += visits - 1;
+    node.visits += visits - 1;
+    if (!defers() || edges.child[step.edge] & kPending) continue;
+    Node& child = graph_.node(child_of(edges, step.edge));
+    const float share = static_cast<float>(visits) / static_cast<float>(edges.visits[step.edge]);
+    for (int p = 0; p < 2; ++p)
+      if (acts(node.acting, p)) store(child.value[p], load(child.value[p]) - loss * share);
+    update_edge(graph_, settings_, node, edges, step.edge);
+  }
+}
+
+// What a loss costs, on the scale of the values.
+template <class D>
+float Search<D>::loss_scale() const {
+  return settings_.normalize == Normalize::kRemaining ? dynamics_.remaining(root_cursor_) : 1.0f;
+}
+
 // Where many leaves are in flight, descents meet them again and again. A collision puts as many visits on its way as all
 // collisions with the same leaf before it, so that a leaf is met a few times, not once for every visit that selection
 // would give it until another way scores higher. A batch that finds no leaf in spite of that ends.

@@ -252,46 +252,27 @@ bool Search<D>::claim(Node& node) {
   return __atomic_compare_exchange(&node.status, &expected, &desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-// Chooses the root's edges for several descents at once, with visits in flight as in a batch. Threads meet at the root:
-// what they do there they do seldom, and for many descents.
 template <class D>
-void Search<D>::hand_out(Worker& worker, std::int64_t wanted) {
-  constexpr double kMost = 32;
-  Node& root = graph_.node(root_);
-  if (load(root.status) != Status::kReady) return;
+RAMIFY_HOT void Search<D>::start_at_root(Worker& worker) {
+  worker.path.clear();
+  worker.passed = 0;
   worker.cursor = root_cursor_;
   worker.symmetry = 0;  // the root is kept in the orientation of its position
-  worker.path.clear();
-  NodeLock lock(root, threaded());
-  const double room = std::min(kMost, settings_.max_in_flight * root.visits / settings_.threads);
-  const std::int64_t most = std::min(wanted, static_cast<std::int64_t>(room));
-  worker.handed.reserve(static_cast<std::size_t>(most));  // a turn that was taken must not get lost
-  worker.news.reserve(static_cast<std::size_t>(most));
-  for (std::int64_t left = most; left > 0; --left) {
-    const Turn turn = take_turn(worker, root);
-    if (turn.edge == kUntried) break;
-    worker.handed.push_back(turn);
-  }
-  std::reverse(worker.handed.begin(), worker.handed.end());  // taken from the back
-}
-
-// Gives back the visits of descents that were not made.
-template <class D>
-void Search<D>::take_back(Worker& worker) {
-  for (const Turn& turn : worker.handed) cancel_step({root_, turn.edge});
-  worker.handed.clear();
+  worker.node = root_;
+  if constexpr (D::kLatent)
+    if (load(graph_.node(root_).status) == Status::kReady) worker.cursor.slot = slot_of(graph_.node(root_));
 }
 
 template <class D>
 typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
-  worker.path.clear();
-  worker.passed = 0;
-  worker.cursor = root_cursor_;
-  worker.symmetry = 0;
-  worker.node = root_;
-  if (load(graph_.node(root_).status) != Status::kReady)
-    return claim(graph_.node(root_)) ? Arrival::kLeaf : Arrival::kCollision;
-  if constexpr (D::kLatent) worker.cursor.slot = slot_of(graph_.node(root_));
+  start_at_root(worker);
+  if (load(graph_.node(root_).status) == Status::kReady) return go_down(worker);
+  return claim(graph_.node(root_)) ? Arrival::kLeaf : Arrival::kCollision;
+}
+
+// Descends from where the worker is.
+template <class D>
+typename Search<D>::Arrival Search<D>::go_down(Worker& worker) {
   while (true) {
     Node& node = graph_.node(worker.node);
     if (worker.path.size() == worker.path.capacity()) worker.path.reserve(2 * worker.path.size() + 16);  // or a turn gets lost
@@ -306,26 +287,38 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
     if (turn.edge == kUntried) {
       ++worker.stats.full;
       if (!is_chance(node) || load(node.status) == Status::kReady) return Arrival::kDone;
-      cancel_path(worker.path);  // a chance event without outcomes has no value to give
-      worker.path.clear();
+      give_up(worker);  // a chance event without outcomes has no value to give
       return Arrival::kNoRoom;
     }
     worker.path.push_back({worker.node, turn.edge});
-    if (settings_.graph) worker.passed |= trace(worker.node);
-    NodeId child = turn.child;
-    if (child) {
-      graph_.prefetch(child);
-      if (child != graph_.terminal()) dynamics_.go_on(worker.cursor, turn.joint);
-    } else if (!(child = link(worker, node, turn.edge, dynamics_.apply(worker.cursor, turn.joint)))) {
-      cancel_path(worker.path);
-      worker.path.clear();
-      ++worker.stats.full;
-      return Arrival::kNoRoom;
-    }
     bool stop = false;
-    const Arrival arrival = enter(worker, child, turn.before, stop);
+    const Arrival arrival = follow(worker, node, turn, stop);
     if (stop) return arrival;
   }
+}
+
+// Goes along an edge that was chosen, the last of the path; `stop` says that the descent ends there.
+template <class D>
+RAMIFY_HOT typename Search<D>::Arrival Search<D>::follow(Worker& worker, Node& node, const Turn& turn, bool& stop) {
+  if (settings_.graph) worker.passed |= trace(worker.node);
+  NodeId child = turn.child;
+  if (child) {
+    graph_.prefetch(child);
+    if (child != graph_.terminal()) dynamics_.go_on(worker.cursor, turn.joint);
+  } else if (!(child = link(worker, node, turn.edge, dynamics_.apply(worker.cursor, turn.joint)))) {
+    give_up(worker);
+    ++worker.stats.full;
+    stop = true;
+    return Arrival::kNoRoom;
+  }
+  return enter(worker, child, turn.before, stop);
+}
+
+// Takes back the visits of a descent that cannot go on.
+template <class D>
+void Search<D>::give_up(Worker& worker) {
+  cancel_path(worker.path, 1, worker.base);
+  worker.path.resize(worker.base);
 }
 
 // A descent whose leaf, if it found one, is ready for its evaluation. A game written in Python may raise anywhere in
@@ -355,10 +348,10 @@ typename Search<D>::Arrival Search<D>::descend_safely(Worker& worker, bool lists
   }
 }
 
-// Undoes a descent: its visits, and its claim on a leaf (0: none) unless that is evaluated already.
+// Undoes a descent: its visits, from a place of its path on, and its claim on a leaf (0: none) unless that is evaluated already.
 template <class D>
-void Search<D>::abandon(const std::vector<Step>& path, NodeId leaf) {
-  cancel_path(path);
+void Search<D>::abandon(const std::vector<Step>& path, NodeId leaf, std::size_t first) {
+  cancel_path(path, 1, first);
   if (!leaf) return;
   if constexpr (D::kLatent)
     if (load(graph_.node(leaf).status) == Status::kInFlight) give_slot(graph_.node(leaf));
@@ -484,65 +477,6 @@ void Search<D>::shape(Graph& graph, Worker& worker, Node& node, const int (&coun
   }
   if (mixed && node.joint() && !graph.mixing(node).block) graph.give_strategies(worker.index, node);
   if (!node.words) graph.give_words(worker.index, node);
-}
-
-template <class D>
-void Search<D>::keep_leaf(Worker& worker, Leaves& leaves) {
-  try {
-    if constexpr (D::kLatent) take_slot(graph_.node(worker.node));
-    if (leaves.count == leaves.list.size()) leaves.list.push_back({worker.cursor, 0, {}});
-    Leaf& leaf = leaves.list[leaves.count];
-    leaf.cursor = worker.cursor;
-    leaf.node = worker.node;
-    leaf.path = worker.path;
-    look_up(leaf);
-    play_leaf(worker, leaf);
-    leaves.cached += leaf.cached;
-  } catch (...) {  // the copy of a game written in Python may raise
-    abandon(worker.path, worker.node);
-    throw;
-  }
-  ++leaves.count;
-}
-
-// Makes the way to a leaf in flight less attractive until the batch is collected, so that the next descents look
-// elsewhere: more visits (one of them by this descent), and a loss in as many of them for whoever chose the way. The loss
-// is kept to trees whose values depend on nothing but edges: elsewhere others would read it and keep it (another parent
-// of a shared node, the bounds of min-max, the sums of regret matching).
-template <class D>
-void Search<D>::collide(Worker& worker) {
-  constexpr std::uint32_t kMost = 1 << 16;
-  std::uint32_t visits = 1;
-  try {
-    std::uint32_t& before = worker.crowded[worker.node];
-    visits = std::clamp<std::uint32_t>(before, 1, kMost);
-    before += visits;
-    worker.collided.push_back({worker.path, visits});
-  } catch (...) {
-    cancel_path(worker.path);
-    throw;
-  }
-  const float loss = loss_scale();
-  for (const Step& step : worker.path) {
-    Node& node = graph_.node(step.node);
-    NodeLock lock(node, threaded());
-    const Edges edges = graph_.edges(node);
-    graph_.note_change(node, edges, step.edge);
-    edges.visits[step.edge] += visits - 1;
-    node.visits += visits - 1;
-    if (!defers() || edges.child[step.edge] & kPending) continue;
-    Node& child = graph_.node(child_of(edges, step.edge));
-    const float share = static_cast<float>(visits) / static_cast<float>(edges.visits[step.edge]);
-    for (int p = 0; p < 2; ++p)
-      if (acts(node.acting, p)) store(child.value[p], load(child.value[p]) - loss * share);
-    update_edge(graph_, settings_, node, edges, step.edge);
-  }
-}
-
-// What a loss costs, on the scale of the values.
-template <class D>
-float Search<D>::loss_scale() const {
-  return settings_.normalize == Normalize::kRemaining ? dynamics_.remaining(root_cursor_) : 1.0f;
 }
 
 }  // namespace ramify

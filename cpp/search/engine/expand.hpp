@@ -186,17 +186,22 @@ void Search<D>::widen_bounds(const Edges& edges, std::uint32_t edge) {
 }
 
 template <class D>
-void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
+RAMIFY_HOT void Search<D>::count_simulation(Worker& worker, std::size_t turns) {
   ++worker.stats.simulations;
-  worker.stats.turns += static_cast<std::int64_t>(path.size());
-  worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(path.size()));
+  worker.stats.turns += static_cast<std::int64_t>(turns);
+  worker.stats.max_depth = std::max(worker.stats.max_depth, static_cast<std::int32_t>(turns));
+}
+
+template <class D>
+void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
+  count_simulation(worker, path.size());
   if (worker.defers) return;
   bool news = settings_.solver;  // whether something more is proven of the child
   if (tells_ && !path.empty()) {  // of the leaf
     const Step& last = path.back();
     graph_.make_stale(graph_.node(child_of(graph_.edges(graph_.node(last.node)), last.edge)), last.node);
   }
-  auto end = path.rend();
+  auto end = path.rend() - static_cast<std::ptrdiff_t>(worker.base);
   if (worker.saves_news && !path.empty()) {  // the root hears of it later
     worker.news.push_back(path.front().edge);
     --end;
@@ -339,9 +344,10 @@ void Search<D>::cancel_step(const Step& step, std::uint32_t visits) {
   if (tells_) graph_.make_stale(node, 0);
 }
 
+// From the last step up to this one.
 template <class D>
-void Search<D>::cancel_path(const std::vector<Step>& path, std::uint32_t visits) {
-  for (auto step = path.rbegin(); step != path.rend(); ++step) cancel_step(*step, visits);
+void Search<D>::cancel_path(const std::vector<Step>& path, std::uint32_t visits, std::size_t first) {
+  for (std::size_t i = path.size(); i-- > first;) cancel_step(path[i], visits);
 }
 
 }  // namespace ramify

@@ -285,4 +285,18 @@ void Search<D>::turn_words(Node& node, int symmetry) {
   graph_.settle_next(node);
 }
 
+// All cursors that a game written in Python has to know of; such games make no bundles, whose levels have some too.
+template <class D>
+void Search<D>::visit_cursors(const std::function<void(const void*)>& visit) const {
+  visit(&root_cursor_);
+  for (const auto& worker : workers_) {
+    visit(&worker->cursor);
+    for (const Leaves& leaves : worker->batches)
+      for (const Leaf& leaf : leaves.list) visit(&leaf.cursor);
+    if (!worker->paused) continue;
+    visit(&worker->paused->leaf.cursor);
+    if (worker->paused->rollouts.cursor) visit(&*worker->paused->rollouts.cursor);
+  }
+}
+
 }  // namespace ramify

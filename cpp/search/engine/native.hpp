@@ -164,7 +164,7 @@ bool Search<D>::evaluate_native(Worker& worker, const NativeRun& run) {
     worker.paused.emplace(Paused{{worker.cursor, worker.node, worker.path}, std::move(rollouts)});
     return false;
   } catch (...) {  // a game written in Python may raise: then the descent is undone
-    abandon(worker.path, worker.node);
+    abandon(worker.path, worker.node, worker.base);
     throw;
   }
 }
@@ -193,66 +193,57 @@ void Search<D>::cancel_paused() {
   }
 }
 
-// One descent, or in threads as many as the root hands out at once, but no more than `most`; returns how many counted.
+// One descent; returns whether it counts.
 template <class D>
-std::int64_t Search<D>::run_some(Worker& worker, const NativeRun& run, std::int64_t most) {
-  std::int64_t counted = 0;
+std::int64_t Search<D>::run_one(Worker& worker, const NativeRun& run) {
   try {
-    if (threaded()) hand_out(worker, most);
-    worker.saves_news = !worker.handed.empty();
-    do {
-      if (proven()) break;
-      const Arrival arrival = descend_safely(worker, run.lists_late);
-      if (arrival == Arrival::kCollision) {  // only between threads: somebody else's leaf
-        ++worker.stats.collisions;
-        cancel_path(worker.path);
-        continue;
-      }
-      if (arrival == Arrival::kLeaf) {
-        if (!evaluate_native(worker, run)) break;
-      } else {
-        back_up(worker, worker.path);
-      }
-      ++counted;
-    } while (!worker.handed.empty());
+    const Arrival arrival = descend_safely(worker, run.lists_late);
+    if (arrival == Arrival::kCollision) {  // only between threads: somebody else's leaf
+      ++worker.stats.collisions;
+      cancel_path(worker.path);
+      return 0;
+    }
+    if (arrival == Arrival::kLeaf) return evaluate_native(worker, run);
+    back_up(worker, worker.path);
+    return 1;
   } catch (const std::bad_alloc& error) {
-    take_back(worker);
-    tell_root(worker);
     stop_growing(error);
-    return counted + 1;  // or a run without memory would never end
-  } catch (...) {
-    take_back(worker);
-    tell_root(worker);
-    throw;
+    return 1;  // or a run without memory would never end
   }
-  if (!worker.saves_news) return counted;
-  take_back(worker);  // of a root that was proven meanwhile, or of a run whose time is up
-  tell_root(worker);
-  return counted;
+}
+
+// Takes some of the simulations that are left; 0 if there are none. Threads take many at a time, so that they seldom meet,
+// and fewer towards the end, so that none has much to do when the others are done.
+template <class D>
+std::int64_t Search<D>::take_simulations(const NativeRun& run, std::atomic<std::int64_t>& left) const {
+  std::int64_t most = D::kNeedsPython || run.late ? 1 : kLook;
+  if (threaded() && most > 1)
+    most = std::clamp(left.load(std::memory_order_relaxed) / (8 * settings_.threads), kLook, kBundle);
+  return std::clamp<std::int64_t>(left.fetch_sub(most), 0, most);
 }
 
 template <class D>
-void Search<D>::run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left,
-                           std::atomic<std::int64_t>& done) {
+std::int64_t Search<D>::run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left) {
   using Clock = std::chrono::steady_clock;
-  const std::int64_t most = D::kNeedsPython || run.late ? 1 : 64;  // descents at a time, between looks at the clock
+  std::int64_t done = 0;
   if (worker.paused) {
-    if (left.fetch_sub(1) <= 0 || !resume(worker, run)) return;
+    if (left.fetch_sub(1) <= 0 || !resume(worker, run)) return 0;
     ++done;
-    if (Clock::now() >= run.deadline) return;
+    if (Clock::now() >= run.deadline) return done;
   }
   do {  // at least once: a run that is late already still makes progress
-    const std::int64_t share = std::min(most, left.fetch_sub(most));
-    if (share <= 0) return;
+    const std::int64_t share = take_simulations(run, left);
     std::int64_t here = 0;
     while (here < share && !proven()) {
-      const std::int64_t made = run_some(worker, run, share - here);
+      const bool bundled = bundles();
+      const std::int64_t made = bundled ? run_bundle(worker, run, share - here) : run_one(worker, run);
       here += made;
-      if (worker.paused || (!made && Clock::now() >= run.deadline)) break;
+      if (worker.paused || ((!made || bundled) && Clock::now() >= run.deadline)) break;
     }
     done += here;
-    if (here < share) return;
+    if (here < share || share == 0) return done;
   } while (Clock::now() < run.deadline);
+  return done;
 }
 
 template <class D>
@@ -266,8 +257,9 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
   const NativeRun run{evaluator, Clock::now() + std::chrono::duration_cast<Clock::duration>(allowed),
                       seconds <= 0.0 && load(graph_.node(root_).status) != Status::kReady,
                       !settings_.solver && evaluator.prior <= 0.0f};
-  std::atomic<std::int64_t> left{simulations}, done{0};
-  in_all_threads([&](Worker& worker) { run_worker(worker, run, left, done); });
+  alignas(64) std::atomic<std::int64_t> left{simulations};  // apart from `run`, which all threads read all the time
+  alignas(64) std::atomic<std::int64_t> done{0};
+  in_all_threads([&](Worker& worker) { done += run_worker(worker, run, left); });
   return done.load();
 }
 
