@@ -263,7 +263,8 @@ def test_a_mistake_is_one_line(arguments: list[str], words: list[str]) -> None:
     assert [word for word in words if word not in shown.stderr] == []
 
 
-def test_help_teaches_with_commands_that_work() -> None:
+def test_help_teaches_with_commands_that_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some of them write a file
     shown = CliRunner(env={"COLUMNS": "120", "TERM": "dumb"}).invoke(app, ["analyze", "--help"])
     examples = re.findall(r"ramify analyze ([a-z_]+ .*?) *│?$", shown.stdout, flags=re.MULTILINE)
     assert len(examples) >= 5
