@@ -116,9 +116,7 @@ std::vector<double> Search<D>::second_moments() const {
         visits += weight;
       };
       if (is_chance(node)) {
-        const ChanceWords chance = graph_.chance(node);
-        for (std::uint32_t i = 0; i < chance.count; ++i)
-          if (chance.edge[i] != ChanceWords::kNoEdge) add(chance.edge[i], static_cast<double>(chance.probability[i]));
+        for_weights(settings_, graph_.chance(node), edges, add);
       } else {
         for (std::uint32_t e = 0; e < node.opened; ++e) add(e, edges.visits[e]);
       }
