@@ -62,7 +62,7 @@ def _start(game: Game, seed: int) -> Any:
     """The initial state; of a game with chance events the one before the first of them."""
     if isinstance(game, PythonGame) and game.has_chance_events:
         return PythonState(game, game.start(np.random.default_rng(seed)))
-    return game.initial_state(seed)
+    return game.initial_state(seed)  # native games begin with a player
 
 
 def _stakes(game: Game, start: Any) -> tuple[tuple[float, float], bool]:
