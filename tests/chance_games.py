@@ -177,10 +177,11 @@ def action_values(game: Any, position: Any) -> dict[int, float]:
 
 
 class Draft(rf.PythonGame):
-    """A card is turned up before every turn but the first, and the player to move takes what it pays or passes for a fee.
+    """A card is turned up before every turn but the first; the player to move takes what it pays, or passes for a fee.
 
-    There are ``cards`` cards, each as likely as the others, unless ``skewed`` gives half of the probability to a tenth of
-    them. Every card that was taken makes the next ones pay less. A position is (turns left, card or -1, cards taken).
+    There are ``cards`` cards, each as likely as the others, unless ``skewed`` gives half of the probability to a tenth
+    of them. Every card that was taken makes the next ones pay less. A position is (turns left, card or -1, cards
+    taken).
     """
 
     num_actions = 2  # take, pass

@@ -155,6 +155,11 @@ def zeros(batch):
 
 
 def test_settings_are_checked():
-    for wrong in ({"chance_widening": -1.0}, {"chance_exponent": 0.0}, {"chance_exponent": 1.5}, {"chance_explicit": 0}):
+    for wrong in (
+        {"chance_widening": -1.0},
+        {"chance_exponent": 0.0},
+        {"chance_exponent": 1.5},
+        {"chance_explicit": 0},
+    ):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             rf.SearchConfig(**wrong)

@@ -1,4 +1,4 @@
-"""Pig: the rules against a version in plain Python, searches of both visit for visit, and exact values by value iteration."""
+"""Pig: rules and searches against a version in plain Python, visit for visit, and exact values by value iteration."""
 
 from __future__ import annotations
 
@@ -256,7 +256,11 @@ def test_dice_are_drawn_by_the_seed_of_the_state():
     for seed in range(40):
         state = game.initial_state(seed)
         while not state.is_over:
-            twins = [state.copy(), pickle.loads(pickle.dumps(state)), game.state(**json.loads(json.dumps(state.fields)))]
+            twins = [
+                state.copy(),
+                pickle.loads(pickle.dumps(state)),
+                game.state(**json.loads(json.dumps(state.fields))),
+            ]
             action, event = int(rng.choice(state.legal_actions())), state.copy()
             paid = state.apply(action)
             for twin in twins:

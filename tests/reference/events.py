@@ -1,9 +1,9 @@
 """Chance events as ``docs/methods/search.md`` describes them: which outcome a visit goes to, and what each counts.
 
-- Of the first n visits of an event, m(n) draw an outcome: all of them, or where the event widens, which it does with more
-  than ``chance_explicit`` outcomes, min(n, ⌈k · n^α⌉) with k = ``chance_widening`` and α = ``chance_exponent``.
-- Draw number j takes the outcome at the point u + j · 0.618… mod 1 of the cumulated probabilities; u is a function of the
-  seed and the event's key.
+- Of the first n visits of an event, m(n) draw an outcome: all of them, or where the event widens, which it does with
+  more than ``chance_explicit`` outcomes, min(n, ⌈k · n^α⌉) with k = ``chance_widening`` and α = ``chance_exponent``.
+- Draw number j takes the outcome at the point u + j · 0.618… mod 1 of the cumulated probabilities; u is a function of
+  the seed and the event's key.
 - The other visits go to the outcome with the greatest w_o / (1 + N_o), the first of equals.
 - The value is the mean over the outcomes visited with the weights w_o = p_o or, where the event widens,
   w_o = max(p_o, t) with the t for which they sum to 1.
