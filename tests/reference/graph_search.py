@@ -132,7 +132,8 @@ class Search:
             self.evaluate_node(node, state)
             return
         o1, o2 = self.choose(node)
-        apply = getattr(state, "apply_only", state.apply)  # chance is not drawn by the state
+        chance = getattr(state.game, "has_chance_events", False)  # which the search draws, not the state
+        apply = state.apply_only if chance else state.apply
         rewards = apply(*(node.outcomes[player][(o1, o2)[player]] for player in node.acting or (0,)))
         if (o1, o2) not in node.edge_children:
             self.expand_edge(node, state, rewards, o1, o2)
