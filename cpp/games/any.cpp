@@ -48,7 +48,8 @@ Joint AnyState::checked(std::span<const Action> given) const {
 
 Joint AnyState::checked_outcome(std::span<const Action> given) const {
   const std::vector<Action> outcomes = chance().outcomes;
-  if (given.size() == 1 && std::find(outcomes.begin(), outcomes.end(), given[0]) != outcomes.end()) return chance_joint(given[0]);
+  if (given.size() == 1 && std::find(outcomes.begin(), outcomes.end(), given[0]) != outcomes.end())
+    return chance_joint(given[0]);
   constexpr std::size_t kShown = 12;
   std::string some, not_one;
   for (std::size_t i = 0; i < std::min(outcomes.size(), kShown); ++i) some += (i ? ", " : "") + std::to_string(outcomes[i]);
@@ -88,17 +89,18 @@ void add_dice(const Dice& dice, Value::Dict& parts) {
 
 Dice take_dice(Value::Dict& parts, const std::string& game) {
   Dice dice;
-  const auto take = [&](const char* name, std::uint64_t& number) {
+  const auto take = [&](const char* name, int bits, std::uint64_t& number) {
     const auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& entry) { return entry.first == name; });
     if (found == parts.end()) return;
     const auto* given = std::get_if<std::int64_t>(&found->second.data);
-    if (!given || *given < 0)
-      throw InvalidInput(game + ": " + name + " must be a whole number from 0 to 2**63 - 1, not " + describe(found->second));
+    if (!given || *given < 0 || static_cast<std::uint64_t>(*given) >> bits)
+      throw InvalidInput(game + ": " + name + " must be a whole number from 0 to 2**" + std::to_string(bits) + " - 1, not " +
+                         describe(found->second));
     number = static_cast<std::uint64_t>(*given);
     parts.erase(found);
   };
-  take("chance_seed", dice.seed);
-  take("chance_events", dice.events);
+  take("chance_seed", 63, dice.seed);
+  take("chance_events", 62, dice.events);  // more will follow
   return dice;
 }
 

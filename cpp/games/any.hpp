@@ -206,7 +206,8 @@ class StateOf final : public AnyState {
 
 template <Rules R>
 class GameOf final : public AnyGame {
-  static_assert(!HasChance<R> || requires(typename R::State state) { state.dice.seed; }, "a game with chance needs dice: see rules.hpp");
+  static_assert(!HasChance<R> || requires(typename R::State state) { state.dice.seed; },
+                "a game with chance needs dice: see rules.hpp");
 
  public:
   static std::shared_ptr<AnyGame> make(Value::Dict given, std::vector<ParamInfo>* infos) {

@@ -35,8 +35,10 @@ class Pig {
   explicit Pig(Params& params) {
     target_ = static_cast<int>(params.integer("target", 100, 2, 1000, "points that win"));
     sides_ = static_cast<int>(params.integer("sides", 6, 2, 100, "faces of the die, numbered from 1"));
-    max_turns_ = static_cast<int>(params.integer("max_turns", 0, 0, 10'000, "turns of both players before a draw; 0: no limit"));
-    domain_ = combine(hash_text(name), static_cast<Key>(target_) << 32 | static_cast<Key>(sides_) << 16 | static_cast<Key>(max_turns_));
+    max_turns_ = static_cast<int>(
+        params.integer("max_turns", 0, 0, 10'000, "turns of both players before a draw; 0: no limit"));
+    const auto key = [](int number, int shift) { return static_cast<Key>(number) << shift; };
+    domain_ = combine(hash_text(name), key(target_, 32) | key(sides_, 16) | key(max_turns_, 0));
     for (Action face = 1; face <= sides_; ++face) faces_.outcomes.push_back(face);
     faces_.probabilities.assign(static_cast<std::size_t>(sides_), 1.0 / sides_);
   }
@@ -70,10 +72,11 @@ class Pig {
     return {0.0f, 0.0f};
   }
 
-  // 56 bits that no other position has: points have 11, where the last roll may bring more than the target.
+  // 50 bits that no other position has; points need 11, because the last roll may bring more than the target.
   Key key(const State& s) const {
     const Key points = s.points[0] | static_cast<Key>(s.points[1]) << 11 | static_cast<Key>(s.total) << 22;
-    return zobrist(domain_, points | static_cast<Key>(s.turns) << 33 | static_cast<Key>(s.player) << 48 | static_cast<Key>(s.rolling) << 49);
+    const Key turn = static_cast<Key>(s.turns) << 2 | static_cast<Key>(s.player) << 1 | static_cast<Key>(s.rolling);
+    return zobrist(domain_, points | turn << 33);
   }
 
   float heuristic(const State& s) const {
@@ -107,17 +110,21 @@ class Pig {
       out += "player " + std::to_string(p) + ": " + std::to_string(s.points[p]) + " of " + std::to_string(target_) + " points\n";
     const std::string who = "player " + std::to_string(s.player);
     if (acting(s) == kOver) return out + (s.points[s.player] >= target_ ? who + " has won" : "draw");
-    return out + who + (s.rolling ? " rolls" : " to move") + ", " + std::to_string(s.total) + (s.total == 1 ? " point" : " points") + " in this turn";
+    return out + who + (s.rolling ? " rolls" : " to move") + ", " + std::to_string(s.total) + " points in this turn";
   }
 
   Value::Dict fields(const State& s) const {
-    Value::Dict parts{{"points", Value::List{int{s.points[0]}, int{s.points[1]}}}, {"total", int{s.total}}, {"player", int{s.player}}, {"rolling", s.rolling}};
+    Value::Dict parts{{"points", Value::List{int{s.points[0]}, int{s.points[1]}}}, {"total", int{s.total}}};
+    parts.emplace_back("player", int{s.player});
+    parts.emplace_back("rolling", s.rolling);
     if (max_turns_) parts.emplace_back("turns", int{s.turns});
     return parts;
   }
 
   State parse(const Value::Dict& parts) const {
-    const auto find = [&](std::string_view wanted) { return part(parts, wanted, {"points", "total", "player", "rolling", "turns"}, name); };
+    const auto find = [&](std::string_view wanted) {
+      return part(parts, wanted, {"points", "total", "player", "rolling", "turns"}, name);
+    };
     State s;
     const Value* points = find("points");
     const auto* both = points ? std::get_if<Value::List>(&points->data) : nullptr;
@@ -163,7 +170,8 @@ class Pig {
     if (!given) return 0;
     const auto* found = std::get_if<std::int64_t>(&given->data);
     if (!found || *found < 0 || *found > most)
-      throw InvalidInput("pig: " + what + " must be " + (most ? "whole, from 0 to " + std::to_string(most) : "0") + ", not " + describe(*given));
+      throw InvalidInput("pig: " + what + " must be " + (most ? "whole, from 0 to " + std::to_string(most) : "0") +
+                         ", not " + describe(*given));
     return static_cast<std::uint16_t>(*found);
   }
 
@@ -171,10 +179,13 @@ class Pig {
     const auto fail = [](const std::string& why) { throw InvalidInput("pig: " + why); };
     if (s.points[1 - s.player] >= target_) fail("the player whose turn it is must be the one who has won");
     if (s.points[0] == 1 || s.points[1] == 1 || s.total == 1) fail("a turn brings no point or at least two, because a 1 loses it");
-    if (max_turns_ && s.player != s.turns % 2) fail("player 0 begins, so player " + std::to_string(s.turns % 2) + " has turn " + std::to_string(s.turns));
+    const int mover = s.turns % 2;
+    if (max_turns_ && s.player != mover)
+      fail("player 0 begins, so after " + std::to_string(s.turns) + " turns it is that of player " + std::to_string(mover));
     const bool over = acting(s) == kOver;
     if (over && (s.total || s.rolling)) fail("nobody rolls in a game that is over");
-    if (!over && s.points[s.player] + s.total >= target_) fail("a player who has " + std::to_string(target_) + " points with those of the turn has won");
+    if (!over && s.points[s.player] + s.total >= target_)
+      fail("a player who has " + std::to_string(target_) + " points with those of the turn has won");
   }
 
   int target_ = 0, sides_ = 0, max_turns_ = 0;

@@ -328,6 +328,7 @@ def test_what_pig_refuses():
         ({"points": [2, 0], "rolling": 3}, "rolling must be True or False"),
         ({"points": [2, 0], "turns": 3}, "turns must be 0"),
         ({"points": [2, 0], "chance_seed": -1}, "chance_seed must be a whole number"),
+        ({"points": [2, 0], "chance_events": 2**63 - 1}, "chance_events must be a whole number"),
         ({"points": [2, 0], "sides": 3}, "a position has no part"),
     ]
     for parts, message in wrong:
