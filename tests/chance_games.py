@@ -174,3 +174,46 @@ def action_values(game: Any, position: Any) -> dict[int, float]:
         after, rewards = game.apply(position, action)
         found[action] = rewards[0] + value(after)
     return found
+
+
+class Draft(rf.PythonGame):
+    """A card is turned up before every turn but the first; the player to move takes what it pays, or passes for a fee.
+
+    There are ``cards`` cards, each as likely as the others, unless ``skewed`` gives half of the probability to a tenth
+    of them. Every card that was taken makes the next ones pay less. A position is (turns left, card or -1, cards
+    taken).
+    """
+
+    num_actions = 2  # take, pass
+    observation_shape = (3,)
+    zero_sum, returns_range = True, (-5, 5)
+
+    def __init__(self, cards: int = 1000, turns: int = 3, skewed: bool = False) -> None:
+        self.cards, self.turns, self.skewed = cards, turns, skewed
+        likely = max(1, cards // 10)
+        shares = [0.5 / likely] * likely + [0.5 / (cards - likely)] * (cards - likely)
+        self.event = tuple(enumerate(shares if skewed else [1 / cards] * cards))
+
+    def start(self, rng):
+        return self.turns, -1, 0
+
+    def acting(self, position):
+        return ((self.turns - position[0]) % 2,) if position[0] else ()
+
+    def legal_actions(self, position, player):
+        return (0, 1)
+
+    def chance_outcomes(self, position):
+        left, card, _ = position
+        return self.event if 0 < left < self.turns and card < 0 else ()
+
+    def apply(self, position, action):
+        left, card, taken = position
+        if self.chance_outcomes(position):
+            return (left, action, taken), (0, 0)
+        worth = 0.8 * ((card * 7919 + 13) % 2003) / 2003 if card >= 0 else 0.25
+        paid = (-1) ** (self.turns - left) * (-0.1 if action else 0.8**taken * worth)
+        return (left - 1, -1, taken + (action == 0)), (paid, -paid)
+
+    def observation(self, position, player):
+        return position

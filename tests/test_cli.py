@@ -347,3 +347,20 @@ def test_watch_shows_mazes_after_every_turn(run) -> None:
     assert [int(turn) for turn in re.findall(r"turn (\d+) of 6", out)] == list(range(turns + 1))
     assert out.count("the rat plays") == turns
     assert "\x1b" not in out
+
+
+def test_a_native_game_with_dice_works_everywhere(run, tmp_path: Path) -> None:
+    dice = ("pig", "-p", "target=20")
+    state = json.dumps({"points": [12, 15], "total": 5})
+    code, out, _ = run("analyze", *dice, "--state", state, "--simulations", "200", "-s", "graph=true", "--json")
+    assert code == 0
+    assert "player 1: 15 of 20 points" in json.loads(out)["state"]
+    assert run("selfplay", *dice, str(tmp_path / "games"), "--games", "4", "--simulations", "8")[0] == 0
+    assert run("match", *dice, "search:simulations=20", "alphabeta:depth=2", "--games", "2")[0] == 0
+    small = ("loop.iterations=1", "loop.games=8", "search.simulations=4", "network.kind=mlp")
+    assert run("train", *dice, "--folder", str(tmp_path / "run"), *small)[0] == 0
+    network = f"search:network={tmp_path / 'run'},simulations=8"
+    assert run("match", *dice, network, "greedy", "--games", "2")[0] == 0
+    code, _, err = run("train", *dice, "--folder", str(tmp_path / "learned"), "network.kind=muzero-mlp")
+    assert code == 2
+    assert "pig has chance events" in err

@@ -61,7 +61,7 @@ def test_chess_pieces_are_drawn_where_the_terminal_can() -> None:
         assert boards.has_figures(console) is figures
 
 
-@pytest.mark.parametrize("name", ["hex", "chess", "tictactoe", "connect_four", "pyrat", "goofspiel", "matrix"])
+@pytest.mark.parametrize("name", ["hex", "chess", "tictactoe", "connect_four", "pyrat", "goofspiel", "matrix", "pig"])
 def test_the_start_has_no_mark(name: str) -> None:
     state = rf.make(name).initial_state(0)
     shown = [line.strip() for line in board_text(state).plain.splitlines()]

@@ -152,6 +152,7 @@ def test_a_person_can_resign_and_change_their_mind(played, tmp_path: Path) -> No
         (["connect_four"], "d", "json"),
         (["pyrat", "-p", "preset=tiny"], "UP", "json"),
         (["goofspiel"], "3", "json"),
+        (["pig", "-p", "target=40"], "roll", "json"),
     ],
 )
 def test_a_saved_game_is_loaded_and_goes_on(played, tmp_path: Path, arguments, move: str, extension: str) -> None:

@@ -38,9 +38,10 @@ int checked_player(const AnyState& state, std::optional<int> player) {
 }
 
 nb::object acting_players(const AnyState& state) {
-  // Four tuples for good, by the mask of players: asked every turn, and never given back, as Python's small ints are.
-  static const std::array<PyObject*, 4> tuples{Py_BuildValue("()"), Py_BuildValue("(i)", 0), Py_BuildValue("(i)", 1),
-                                               Py_BuildValue("(ii)", 0, 1)};
+  // Tuples for good, by the mask of players: asked every turn, and never given back, as Python's small ints are. The last one
+  // is for chance.
+  static const std::array<PyObject*, 5> tuples{Py_BuildValue("()"), Py_BuildValue("(i)", 0), Py_BuildValue("(i)", 1),
+                                               Py_BuildValue("(ii)", 0, 1), Py_BuildValue("()")};
   return nb::borrow(tuples[state.acting()]);
 }
 
@@ -77,7 +78,7 @@ Action action_of_name(const AnyState& state, nb::handle name, std::optional<int>
 Action read_action(const AnyState& state, nb::handle item, std::size_t place) {
   if (PyUnicode_Check(item.ptr())) {
     const Acting acting = state.acting();
-    if (place >= (acting == kBoth ? 2u : acting == kOver ? 0u : 1u)) return kNone;  // apply says how many it takes
+    if (place >= (acting == kBoth ? 2u : acting == kOver || acting == kChance ? 0u : 1u)) return kNone;  // apply says how many it takes
     return action_of_name(state, item, acting == kBoth ? static_cast<int>(place) : acting == kSecond);
   }
   if (const std::optional<Action> action = whole<Action>(item)) return *action;
@@ -99,6 +100,38 @@ nb::object apply(AnyState& state, const nb::args& given) {
   const std::vector<Action> actions = read_actions(state, given);
   check_not_read(state);
   return copied<float>(state.apply(actions));
+}
+
+nb::object apply_only(AnyState& state, const nb::args& given) {
+  const std::vector<Action> actions = read_actions(state, given);
+  check_not_read(state);
+  return copied<float>(state.apply_only(actions));
+}
+
+nb::tuple chance_outcomes(const AnyState& state) {
+  const ChanceEvent event = state.chance();
+  return nb::make_tuple(copied<std::int32_t>(event.outcomes), copied<double>(event.probabilities));
+}
+
+Action peek_chance(const AnyState& state) {
+  const Action outcome = state.peek_chance();
+  if (outcome == kNone) throw IllegalAction("there is no chance event to draw in\n" + state.text());
+  return outcome;
+}
+
+Action draw_chance(AnyState& state) {
+  const Action outcome = peek_chance(state);
+  check_not_read(state);
+  state.apply_only(std::array{outcome});
+  return outcome;
+}
+
+void reseed_chance(AnyState& state, nb::handle seed) {
+  const std::optional<std::int64_t> number = whole<std::int64_t>(seed);
+  if (!number || *number < 0)
+    throw InvalidInput(state.game()->name() + ": chance_seed must be a whole number from 0 to 2**63 - 1, not " + shown(seed));
+  check_not_read(state);
+  state.set_dice({static_cast<std::uint64_t>(*number), state.dice().events});
 }
 
 std::unique_ptr<AnyState> after(const AnyState& state, const nb::args& given) {
@@ -195,6 +228,7 @@ void bind_game(nb::module_& m) {
                    "Shape of the arrays that State.observation returns.",
                    nb::sig("def observation_shape(self) -> tuple[int, ...]"))
       .def_prop_ro("simultaneous", &AnyGame::simultaneous, "Whether both players may act in the same turn.")
+      .def_prop_ro("has_chance_events", &AnyGame::has_chance, "Whether the game has chance events, such as throws of dice.")
       .def_prop_ro("symmetries", &AnyGame::symmetries, nb::rv_policy::reference_internal,
                    "Symmetries of the game, starting with the identity.")
       .def_prop_ro("state_bytes", &AnyGame::state_bytes, "Size of a state in the core, in bytes.")
@@ -232,7 +266,7 @@ void bind_state(nb::module_& m) {
   nb::class_<AnyState>(m, "State", "A state of a game of the compiled core.")
       .def_prop_ro("game", [](const AnyState& s) { return std::const_pointer_cast<AnyGame>(s.game()); },
                    "The game this state belongs to.")
-      .def_prop_ro("acting", &acting_players, "Players to act: (0,), (1,) or (0, 1), or () if the game is over.",
+      .def_prop_ro("acting", &acting_players, "Players to act: (0,), (1,) or (0, 1), or () if the game is over or chance decides.",
                    nb::sig("def acting(self) -> tuple[int, ...]"))
       .def_prop_ro("is_over", [](const AnyState& s) { return s.acting() == kOver; }, "Whether the game is over.")
       .def_prop_ro("current_player", &current_player,
@@ -312,6 +346,21 @@ void bind_state(nb::module_& m) {
              const GilRelease release;
              return s.perft(depth);
            }, "depth"_a, "Return the number of sequences of `depth` actions from this state.")
+      .def_prop_ro("is_chance", [](const AnyState& s) { return s.acting() == kChance; },
+                   "Whether chance decides here: only of states that apply_only leads to.")
+      .def("chance_outcomes", &chance_outcomes,
+           "Return the outcomes of the chance event here and their probabilities; both are empty where there is none.",
+           nb::sig("def chance_outcomes(self) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]"))
+      .def("apply_only", &apply_only, "actions"_a,
+           "As `apply`, but leave a chance event that follows undrawn. At a chance event, give it this outcome.",
+           nb::sig("def apply_only(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> "
+                   "NDArray[numpy.float32]"))
+      .def("peek_chance", &peek_chance, "Return the outcome that `draw_chance` would give.")
+      .def("draw_chance", &draw_chance, "Draw the chance event here from the seed of this game, in place; return the outcome.")
+      .def("reseed_chance", &reseed_chance, "seed"_a, "Draw the chance events still to come from another seed, in place.",
+           nb::sig("def reseed_chance(self, seed: int) -> None"))
+      .def_prop_ro("chance_seed", [](const AnyState& s) { return s.dice().seed; }, "Seed of the chance events of this game.")
+      .def_prop_ro("chance_events", [](const AnyState& s) { return s.dice().events; }, "Number of chance events so far.")
       .def("copy", copy, "Return a copy of the state.")
       .def("__copy__", copy)
       .def("__deepcopy__", [](const AnyState& s, nb::handle) { return s.copy(); }, "memo"_a,

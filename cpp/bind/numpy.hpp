@@ -19,7 +19,7 @@ namespace nb = nanobind;
 // Looks numpy up; the module calls it once while it loads.
 void load_numpy();
 
-enum class Element : int { kBool = 0, kInt32 = 5, kFloat32 = 11 };  // numpy's own numbers of bool, int and float
+enum class Element : int { kBool = 0, kInt32 = 5, kFloat32 = 11, kFloat64 = 12 };  // numpy's own numbers of bool, int, float and double
 
 nb::object new_array(Element element, std::span<const Py_ssize_t> shape);
 void* array_data(nb::handle array);
@@ -27,11 +27,12 @@ void* array_data(nb::handle array);
 // An array of that shape, not yet filled: `data()` is where to.
 template <class T>
 class NewArray {
-  static_assert(std::is_same_v<T, std::int32_t> || std::is_same_v<T, float> ||
+  static_assert(std::is_same_v<T, std::int32_t> || std::is_same_v<T, float> || std::is_same_v<T, double> ||
                 (std::is_same_v<T, bool> && sizeof(bool) == 1));
-  static constexpr Element kElement = std::is_same_v<T, float>  ? Element::kFloat32
-                                      : std::is_same_v<T, bool> ? Element::kBool
-                                                                : Element::kInt32;
+  static constexpr Element kElement = std::is_same_v<T, float>    ? Element::kFloat32
+                                      : std::is_same_v<T, double> ? Element::kFloat64
+                                      : std::is_same_v<T, bool>   ? Element::kBool
+                                                                  : Element::kInt32;
 
  public:
   explicit NewArray(std::span<const Py_ssize_t> shape) : array_(new_array(kElement, shape)) {}

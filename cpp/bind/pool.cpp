@@ -71,7 +71,11 @@ NativeFirst native_first(const nb::object& game, const std::vector<nb::object>& 
   if (openings.empty()) return [&native](std::uint64_t seed) { return native.initial(seed); };
   std::vector<std::shared_ptr<const AnyState>> states;
   for (const nb::object& opening : openings) states.push_back(nb::cast<const AnyState&>(opening).copy());
-  return [states = std::move(states)](std::uint64_t seed) { return states[seed % states.size()]->copy(); };
+  return [states = std::move(states)](std::uint64_t seed) {
+    auto state = states[seed % states.size()]->copy();
+    state->set_dice({seed >> 1, state->dice().events});  // as ramify.selfplay.starts has it
+    return state;
+  };
 }
 
 // Makes the search of a game at its first position.

@@ -68,6 +68,9 @@ Settings to_settings(const nb::dict& d) {
   s.gumbel_value = field<double>(d, "gumbel_value");
   s.gumbel_rescale = field<bool>(d, "gumbel_rescale");
   s.exp3_exploration = field<double>(d, "exp3_exploration");
+  s.chance_widening = field<double>(d, "chance_widening");
+  s.chance_exponent = field<double>(d, "chance_exponent");
+  s.chance_explicit = field<std::uint32_t>(d, "chance_explicit");
   s.graph = field<bool>(d, "graph");
   s.canonical = field<bool>(d, "canonical");
   s.short_circuit = field<bool>(d, "short_circuit");

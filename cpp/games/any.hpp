@@ -28,6 +28,7 @@ class AnyGame : public std::enable_shared_from_this<AnyGame> {
   virtual int num_actions() const = 0;
   virtual Shape observation_shape() const = 0;
   virtual bool simultaneous() const = 0;
+  virtual bool has_chance() const = 0;  // events that chance decides
   virtual std::size_t state_bytes() const = 0;
   virtual std::string notation() const = 0;  // the field that a position's short text form fills, or ""
   virtual const std::vector<Symmetry>& symmetries() const = 0;
@@ -71,8 +72,17 @@ class AnyState {
   // Number of action sequences of that length from here.
   virtual std::uint64_t perft(int depth) const = 0;
 
-  // One action per acting player, in player order. Raises IllegalAction and changes nothing if one cannot be played.
+  // One action per acting player, in player order. Raises IllegalAction and changes nothing if one cannot be played. Draws the
+  // chance events that follow.
   Rewards apply(std::span<const Action> actions);
+  // The same without the draws; at a chance event, an outcome.
+  Rewards apply_only(std::span<const Action> actions);
+  // Where chance decides, what may happen and what will; nothing and kNone elsewhere.
+  virtual ChanceEvent chance() const = 0;
+  virtual Action peek_chance() const = 0;
+  virtual Dice dice() const = 0;
+  virtual void set_dice(const Dice& dice) = 0;  // no effect in a game without chance
+  Rewards draw_all();  // the chance events here, until a player acts or the game is over
   // The legal action of that name; raises IllegalAction.
   Action action(int player, const std::string& name) const;
 
@@ -82,8 +92,13 @@ class AnyState {
 
  private:
   Joint checked(std::span<const Action> actions) const;
+  Joint checked_outcome(std::span<const Action> outcome) const;
   std::shared_ptr<const AnyGame> game_;
 };
+
+// The dice of a state as parts of its plain data, and back: takes these parts out, with checks.
+void add_dice(const Dice& dice, Value::Dict& parts);
+Dice take_dice(Value::Dict& parts, const std::string& game);
 
 template <Rules R>
 class GameOf;
@@ -142,7 +157,29 @@ class StateOf final : public AnyState {
     return rules_.action_name(position_, player, action);
   }
   std::string text() const override { return rules_.text(position_); }
-  Value::Dict fields() const override { return rules_.fields(position_); }
+  Value::Dict fields() const override {
+    Value::Dict parts = rules_.fields(position_);
+    if constexpr (HasChance<R>) add_dice(position_.dice, parts);
+    return parts;
+  }
+  ChanceEvent chance() const override {
+    ChanceEvent event;
+    if constexpr (HasChance<R>)
+      if (acting() == kChance) rules_.chance(position_, event);
+    return event;
+  }
+  Action peek_chance() const override {
+    if constexpr (HasChance<R>)
+      if (acting() == kChance) return ramify::peek_chance(rules_, position_);
+    return kNone;
+  }
+  Dice dice() const override {
+    if constexpr (HasChance<R>) return position_.dice;
+    else return {};
+  }
+  void set_dice([[maybe_unused]] const Dice& dice) override {
+    if constexpr (HasChance<R>) position_.dice = dice;
+  }
   std::unique_ptr<AnyState> transform(int symmetry) const override {
     auto image = std::make_unique<StateOf>(*this);
     if constexpr (HasSymmetries<R>) image->position_ = rules_.transform(position_, symmetry);
@@ -157,7 +194,11 @@ class StateOf final : public AnyState {
   }
 
  private:
-  Rewards apply_unchecked(Joint joint) override { return rules_.apply(position_, joint); }
+  Rewards apply_unchecked(Joint joint) override {
+    if constexpr (HasChance<R>)
+      if (acting() == kChance) return apply_outcome(rules_, position_, joint[0]);
+    return rules_.apply(position_, joint);
+  }
 
   const R& rules_;  // owned by the game, which this state keeps alive
   Position position_;
@@ -165,7 +206,8 @@ class StateOf final : public AnyState {
 
 template <Rules R>
 class GameOf final : public AnyGame {
-  static_assert(!HasChance<R>, "states of the core do not draw chance events yet: see rules.hpp");
+  static_assert(!HasChance<R> || requires(typename R::State state) { state.dice.seed; },
+                "a game with chance needs dice: see rules.hpp");
 
  public:
   static std::shared_ptr<AnyGame> make(Value::Dict given, std::vector<ParamInfo>* infos) {
@@ -180,6 +222,7 @@ class GameOf final : public AnyGame {
   int num_actions() const override { return rules_->num_actions(); }
   Shape observation_shape() const override { return rules_->observation_shape(); }
   bool simultaneous() const override { return rules_->simultaneous(); }
+  bool has_chance() const override { return HasChance<R>; }
   std::size_t state_bytes() const override { return sizeof(typename R::State); }
   std::string notation() const override {
     if constexpr (requires { R::notation; }) return std::string(R::notation);
@@ -187,10 +230,19 @@ class GameOf final : public AnyGame {
   }
   const std::vector<Symmetry>& symmetries() const override { return symmetries_; }
   std::unique_ptr<AnyState> initial(std::uint64_t seed) const override {
-    return std::make_unique<StateOf<R>>(self(), rules_->initial(seed), Rewards{0.0f, 0.0f});
+    auto state = std::make_unique<StateOf<R>>(self(), rules_->initial(seed), Rewards{0.0f, 0.0f});
+    if constexpr (HasChance<R>) {
+      state->set_dice({combine(mix(seed), 0x64696365) >> 1, 0});  // 63 bits, as seeds of games written in Python
+      state->draw_all();
+    }
+    return state;
   }
-  std::unique_ptr<AnyState> parse(const Value::Dict& parts) const override {
+  std::unique_ptr<AnyState> parse(const Value::Dict& given) const override {
+    Value::Dict parts = given;
+    Dice dice;
+    if constexpr (HasChance<R>) dice = take_dice(parts, name());
     auto position = rules_->parse(parts);
+    if constexpr (HasChance<R>) position.dice = dice;
     Rewards paid{0.0f, 0.0f};
     if constexpr (requires { rules_->returns(position); }) paid = rules_->returns(position);
     return std::make_unique<StateOf<R>>(self(), std::move(position), paid);

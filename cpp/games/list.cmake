@@ -5,6 +5,7 @@ set(RAMIFY_GAMES
   "games/goofspiel.hpp Goofspiel"
   "games/hex.hpp Hex"
   "games/matrix.hpp Matrix"
+  "games/pig.hpp Pig"
   "games/pyrat/pyrat.hpp PyRat"
   "games/tictactoe.hpp TicTacToe"
 )

@@ -47,6 +47,13 @@ struct Joint {
 // An outcome of a chance event, as what is applied to a state.
 constexpr Joint chance_joint(Action outcome) { return {{outcome, kNone}}; }
 
+// What draws the chance events of a game that is played: event number n is a function of the seed and n.
+struct Dice {
+  std::uint64_t seed = 0;
+  std::uint64_t events = 0;  // so far
+  double point() const { return Rng(seed, events).uniform(); }
+};
+
 // What chance may bring: outcomes, and their probabilities, which sum to 1.
 struct ChanceEvent {
   std::vector<Action> outcomes;
@@ -147,17 +154,33 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //       pays; the state must be the same. For speed alone: a search comes through known positions at every turn but its last.
 //       Left out: apply.
 
-//   void chance(state, ChanceEvent& event) and Action peek_chance(state)   where `acting` says kChance: what may happen, and
-//       what happens in this very game, by a seed in the state that `key` leaves out. `apply` then gets chance_joint of an
-//       outcome. Only a search that looks ahead sees such states: the state of a game that is played draws at once. An
-//       outcome means the same in the images of a state under symmetries. Left out: there is no chance. So far only games
-//       written in Python have it: StateOf would have to draw, and to keep the seed.
+//   void chance(state, ChanceEvent& event) and a member `Dice dice` of State   where `acting` says kChance: writes what may
+//       happen, at most 65,535 outcomes. `apply` then gets chance_joint of an outcome, whose rewards belong to the turn before.
+//       Only a search that looks ahead sees such states: the state of a game that is played draws at once, by the dice, which
+//       the rules need not look at, and which `key`, `fields` and `parse` leave out. An outcome means the same in the
+//       images of a state under symmetries. Left out: there is no chance.
 
 template <class R>
-concept HasChance = requires(const R rules, const typename R::State state, ChanceEvent event) {
-  rules.chance(state, event);
-  { rules.peek_chance(state) } -> std::same_as<Action>;
-};
+concept HasChance = requires(const R rules, const typename R::State state, ChanceEvent event) { rules.chance(state, event); };
+
+// The outcome that a game which is played has at the chance event here. Games written in Python draw their own.
+template <HasChance R>
+Action peek_chance(const R& rules, const typename R::State& state) {
+  if constexpr (requires { rules.peek_chance(state); }) {
+    return rules.peek_chance(state);
+  } else {
+    ChanceEvent event;
+    rules.chance(state, event);
+    return event.at(state.dice.point());
+  }
+}
+
+// Gives the chance event here that outcome; the next event is drawn anew.
+template <HasChance R>
+Rewards apply_outcome(const R& rules, typename R::State& state, Action outcome) {
+  if constexpr (requires { state.dice; }) ++state.dice.events;
+  return rules.apply(state, chance_joint(outcome));
+}
 
 template <class R>
 concept PlaysRandomly = requires(const R rules, typename R::State state, Rng rng, int turns) {

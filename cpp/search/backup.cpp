@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/lanes.hpp"
+#include "search/chance.hpp"
 #include "search/wide.hpp"
 
 namespace ramify {
@@ -49,16 +50,12 @@ void update_value(const Graph& graph, Node& node, const Edges& edges) {
   }
 }
 
-void update_chance(const Graph& graph, Node& node, const Edges& edges) {
-  const ChanceWords chance = graph.chance(node);
+void update_chance(const Graph& graph, const Settings& settings, Node& node, const Edges& edges) {
   double total = 0.0, sums[2] = {0.0, 0.0};
-  for (std::uint32_t i = 0; i < chance.count; ++i) {
-    const std::uint32_t edge = chance.edge[i];
-    if (edge == ChanceWords::kNoEdge || edges.child[edge] & kPending) continue;
-    const auto probability = static_cast<double>(chance.probability[i]);
-    total += probability;
-    for (int p = 0; p < 2; ++p) sums[p] += probability * static_cast<double>(edges.q[p][edge]);
-  }
+  for_weights(settings, graph.chance(node), edges, [&](std::uint32_t edge, double weight) {
+    total += weight;
+    for (int p = 0; p < 2; ++p) sums[p] += weight * static_cast<double>(edges.q[p][edge]);
+  });
   if (total == 0.0) return;
   for (int p = 0; p < 2; ++p) store(node.value[p], static_cast<float>(sums[p] / total));
   if (load(node.status) == Status::kUnvalued) store(node.status, Status::kReady);

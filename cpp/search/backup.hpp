@@ -19,9 +19,9 @@ namespace ramify {
 // them from the children on the way down, and update_edge the one that changed since.
 void update_value(const Graph& graph, Node& node, const Edges& edges);
 
-// The same where chance decides: the mean of the outcomes that have a value, by their probabilities. Nothing changes while
-// none has.
-void update_chance(const Graph& graph, Node& node, const Edges& edges);
+// The same where chance decides: the mean of the outcomes that have a value, by their weights (chance.hpp). Nothing changes
+// while none has.
+void update_chance(const Graph& graph, const Settings& settings, Node& node, const Edges& edges);
 
 // Where evaluations count by their weights: recomputes the mean weight of the node's visits, each edge's being that of its
 // child, and with `valued` the node's value, in which its evaluation and its visits count by these weights.

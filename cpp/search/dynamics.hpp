@@ -62,10 +62,16 @@ class RulesDynamics {
     if constexpr (requires { rules_->has_chance(); }) return rules_->has_chance();
     else return kChance;
   }
+  // What the game that is played draws here, and what follows.
   Action peek_chance(const Cursor& cursor) const
     requires(kChance)
   {
-    return rules_->peek_chance(cursor);
+    return ramify::peek_chance(*rules_, cursor);
+  }
+  Rewards apply_outcome(Cursor& cursor, Action outcome) const
+    requires(kChance)
+  {
+    return ramify::apply_outcome(*rules_, cursor, outcome);
   }
 
   // Positions may share a node only if their whole futures are equal: where repetition counts, that is history_key.

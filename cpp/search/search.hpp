@@ -20,6 +20,7 @@
 #include "base/thread_pool.hpp"
 #include "search/any_search.hpp"
 #include "search/backup.hpp"
+#include "search/chance.hpp"
 #include "search/gumbel.hpp"
 #include "search/mixed.hpp"
 #include "search/solve.hpp"
@@ -346,7 +347,7 @@ class Search final : public AnySearch {
   Joint joint_of(const Node& node, std::uint32_t edge, int symmetry) const {
     return joint_of(node, graph_.edges(node), edge, symmetry);
   }
-  double chance_point(const Node& node) const;
+  double chance_point(const Node& node, std::uint32_t number) const;
   void set_ranges(const Cursor& cursor, Ranges& ranges) const;
   static bool on_path(const Worker& worker, NodeId node) {
     return (worker.passed & trace(node)) &&

@@ -65,23 +65,6 @@ inline bool leads_on(const Graph& graph, const Edges& edges, std::uint32_t edge)
   return status != Status::kUnvalued && (!graph.out_of_memory() || status != Status::kNew);
 }
 
-// Where chance decides: the place of the outcome at this point of [0, 1), among those that `allowed` accepts; kUntried if it
-// accepts none.
-template <class Allowed>
-std::uint32_t choose_outcome(const ChanceWords& chance, double point, Allowed allowed) {
-  double total = 0.0;
-  for (std::uint32_t i = 0; i < chance.count; ++i)
-    if (allowed(i)) total += static_cast<double>(chance.probability[i]);
-  std::uint32_t chosen = kUntried;
-  double left = point * total;
-  for (std::uint32_t i = 0; i < chance.count && left >= 0.0; ++i) {
-    if (!allowed(i)) continue;
-    chosen = i;
-    left -= static_cast<double>(chance.probability[i]);
-  }
-  return chosen;
-}
-
 // The best of the edges that lead on, for a graph that has no room for another; kUntried if there is none. Where both choose, the best is the greatest sum of the players' scores.
 std::uint32_t select_known(const Graph& graph, const Settings& settings, const Node& node, const Ranges& ranges);
 

@@ -42,6 +42,9 @@ struct Settings {
   double gumbel_value = 0.1;
   bool gumbel_rescale = true;  // values of a node to [0, 1] before they are weighed
   double exp3_exploration = 0.1;
+  double chance_widening = 0.0;  // k of progressive widening at chance events; 0: none. See chance.hpp
+  double chance_exponent = 0.5;
+  std::uint32_t chance_explicit = 64;  // events with no more outcomes do not widen
   double rollout_share = 0.0;  // of a game played on from a leaf, in the value that an evaluator gives it
   double max_in_flight = 0.25;  // leaves awaiting evaluation, as a share of the root's visits
   std::uint32_t max_nodes = 0;

@@ -95,6 +95,10 @@ class Game:
         """Whether both players may act in the same turn."""
 
     @property
+    def has_chance_events(self) -> bool:
+        """Whether the game has chance events, such as throws of dice."""
+
+    @property
     def symmetries(self) -> list[Symmetry]:
         """Symmetries of the game, starting with the identity."""
 
@@ -136,7 +140,9 @@ class State:
 
     @property
     def acting(self) -> tuple[int, ...]:
-        """Players to act: (0,), (1,) or (0, 1), or () if the game is over."""
+        """
+        Players to act: (0,), (1,) or (0, 1), or () if the game is over or chance decides.
+        """
 
     @property
     def is_over(self) -> bool:
@@ -245,6 +251,39 @@ class State:
 
     def perft(self, depth: int) -> int:
         """Return the number of sequences of `depth` actions from this state."""
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance decides here: only of states that apply_only leads to."""
+
+    def chance_outcomes(self) -> tuple[NDArray[numpy.int32], NDArray[numpy.float64]]:
+        """
+        Return the outcomes of the chance event here and their probabilities; both are empty where there is none.
+        """
+
+    def apply_only(self, *actions: SupportsIndex | str | tuple[SupportsIndex | str, ...]) -> NDArray[numpy.float32]:
+        """
+        As `apply`, but leave a chance event that follows undrawn. At a chance event, give it this outcome.
+        """
+
+    def peek_chance(self) -> int:
+        """Return the outcome that `draw_chance` would give."""
+
+    def draw_chance(self) -> int:
+        """
+        Draw the chance event here from the seed of this game, in place; return the outcome.
+        """
+
+    def reseed_chance(self, seed: int) -> None:
+        """Draw the chance events still to come from another seed, in place."""
+
+    @property
+    def chance_seed(self) -> int:
+        """Seed of the chance events of this game."""
+
+    @property
+    def chance_events(self) -> int:
+        """Number of chance events so far."""
 
     def copy(self) -> State:
         """Return a copy of the state."""

@@ -59,7 +59,7 @@ def test_writing_stores_the_lines_and_the_version(tmp_path: Path, monkeypatch: p
 def test_every_native_game_and_every_case_is_there(lines: list[str]) -> None:
     made = [rf.make(name, **signature.GAMES.get(name, {})) for name in rf.list_games()]
     native = {game.name for game in made if type(game).__module__ == "ramify._core"}
-    assert native == set(signature.GAMES)
+    assert native - {"pig"} == set(signature.GAMES)  # searches of pig are those of plain Python: see test_pig.py
     assert len({line.split("  ", 1)[0] for line in lines}) > 0.8 * len(lines)  # few searches agree by chance or nature
 
 

@@ -18,6 +18,8 @@ NATIVE: list[tuple[str, dict[str, Any]]] = [
     ("pyrat", {"width": 7, "height": 5, "cheese": 5, "max_turns": 20, "reward": "difference"}),
     ("goofspiel", {"cards": 4}),
     ("goofspiel", {"cards": 4, "points": "ascending", "returns": "difference"}),
+    ("pig", {"target": 20}),
+    ("pig", {"target": 12, "sides": 4, "max_turns": 9}),
     ("matrix", {"payoffs": [[0.0, -1.0, 1.0], [1.0, 0.0, -1.0]]}),
     ("matrix", {"payoffs": [[[3.0, 0.0], [5.0, 1.0]], [[3.0, 5.0], [0.0, 1.0]]]}),
 ]

@@ -32,6 +32,9 @@ class Config:
     forced_playouts: float = 0.0
     forced_form: str = "sqrt"  # or "linear"
     forced_by: str = "player"  # or "pair"
+    chance_widening: float = 1.0
+    chance_exponent: float = 0.5
+    chance_explicit: int = 64
     priors_from_logits: Callable[[NDArray[np.float32]], NDArray[np.float32]] = softmax
 
     def __post_init__(self) -> None:

@@ -29,6 +29,8 @@ Settings beyond these formulas, exactly:
   m_ij), with m_ij the mean weight of the child's visits: m(n) = (w + Σ N_ij · m_ij) / (1 + Σ N_ij). Selection counts
   visits.
 
+- chance: ``events`` has the nodes where chance decides.
+
 Child values are read when they are needed, never copied: a child improved through another parent counts at
 once, while the parent's own Q waits until the parent is next on a path.
 """
@@ -40,6 +42,7 @@ import numpy as np
 
 from ramify.games.protocol import State
 
+from . import events
 from .config import Config
 from .evaluators import Evaluation, outcome_actions, outcome_priors
 from .numbers import (
@@ -69,6 +72,7 @@ class Node:
         self.is_evaluated = state.is_over  # a terminal node counts as evaluated, with value 0
         self.outcomes = [outcome_actions(state, player) for player in (0, 1)]
         self.acting = state.acting
+        self.key = 0  # of the root
         n1, n2 = len(self.outcomes[0]), len(self.outcomes[1])
         self.prior = [[f32(0)] * n1, [f32(0)] * n2]
         self.U = [f32(0), f32(0)]
@@ -81,6 +85,28 @@ class Node:
     @property
     def visits(self) -> int:
         return 1 + int(self.edge_visits.sum())
+
+
+class Event(Node):
+    """Where chance decides: no evaluation, and outcomes of chance in place of player 0's."""
+
+    def __init__(self, state: Any) -> None:
+        super().__init__(state)
+        outcomes, probabilities = state.chance_outcomes()
+        self.outcomes = [outcomes.tolist(), [-1]]
+        self.probabilities = [float(p) for p in probabilities.astype(np.float32)]
+        self.edge_visits = np.zeros((len(outcomes), 1), dtype=np.int64)
+        self.edge_r = np.zeros((2, len(outcomes), 1), dtype=np.float32)
+
+    @property
+    def visits(self) -> int:
+        return int(self.edge_visits.sum())
+
+    def choose(self, config: Config) -> int:
+        return events.next_outcome(config, self.key, self.probabilities, self.edge_visits[:, 0])
+
+    def weights(self, config: Config) -> list[float]:
+        return events.weights(config, self.probabilities, self.edge_visits[:, 0] > 0)
 
 
 class Search:
@@ -102,11 +128,13 @@ class Search:
             raise RuntimeError("a cycle: this search is for keys that cannot repeat on a path")
         if node.is_terminal:
             return
-        if not node.is_evaluated:
+        if not node.is_evaluated and not isinstance(node, Event):
             self.evaluate_node(node, state)
             return
-        o1, o2 = self.forced(node, (self.select_outcome(node, 0), self.select_outcome(node, 1)))
-        rewards = state.apply(*(node.outcomes[player][(o1, o2)[player]] for player in node.acting))
+        o1, o2 = self.choose(node)
+        chance = getattr(state.game, "has_chance_events", False)  # which the search draws, not the state
+        apply = state.apply_only if chance else state.apply
+        rewards = apply(*(node.outcomes[player][(o1, o2)[player]] for player in node.acting or (0,)))
         if (o1, o2) not in node.edge_children:
             self.expand_edge(node, state, rewards, o1, o2)
         child = node.edge_children[o1, o2]
@@ -115,6 +143,11 @@ class Search:
         node.edge_visits[o1, o2] += 1
         self.recompute_Q(node)
         self.widen(node, o1, o2)
+
+    def choose(self, node: Node) -> tuple[int, int]:
+        if isinstance(node, Event):
+            return node.choose(self.config), 0
+        return self.forced(node, (self.select_outcome(node, 0), self.select_outcome(node, 1)))
 
     def evaluate_node(self, node: Node, state: State) -> None:
         found: Any = self.evaluate(state)
@@ -131,10 +164,12 @@ class Search:
     def expand_edge(self, node: Node, state: State, rewards: np.ndarray, o1: int, o2: int) -> None:
         """Link edge (o1, o2) of `node` to the node of `state`, the position after it."""
         node.edge_r[:, o1, o2] = rewards
-        key = shared_key(state)
+        actions = [outcomes[o] for outcomes, o in zip(node.outcomes, (o1, o2), strict=True)]
+        key = shared_key(state) if self.config.graph else events.key_of_way(node.key, *actions)
         child = self.transposition_table.get(key) if self.config.graph else None
         if child is None:
-            child = Node(state)
+            child = Event(state) if getattr(state, "is_chance", False) else Node(state)
+            child.key = key
             self.nodes += 1
             if self.config.graph:
                 self.transposition_table[key] = child
@@ -149,11 +184,18 @@ class Search:
 
     def edge_q(self, node: Node, player: int, edge: tuple[int, int]) -> np.float32:
         child = node.edge_children[edge]
-        return edge_value(node.edge_r[player][edge], self.config.discount, child.Q[player])
+        discount = 1.0 if isinstance(child, Event) else self.config.discount  # it counts the turns of players
+        return edge_value(node.edge_r[player][edge], discount, child.Q[player])
 
     def recompute_Q(self, node: Node) -> None:  # noqa: N802
         """Idempotent: the result depends only on the present statistics."""
         visited = [tuple(map(int, edge)) for edge in np.argwhere(node.edge_visits > 0)]
+        if isinstance(node, Event):
+            weights = node.weights(self.config)
+            for player in (0, 1):
+                node.Q[player] = weighted_mean((weights[e[0]], self.edge_q(node, player, e)) for e in visited)
+            node.is_evaluated = True
+            return
         means = [node.edge_children[e].mean_weight for e in visited]
         for player in (0, 1):
             edges = [(node.edge_visits[e], self.edge_q(node, player, e)) for e in visited]

@@ -136,3 +136,24 @@ def test_playing_and_training_at_once(tmp_path: Path) -> None:
     last = list(read_metrics(tmp_path / "run" / "metrics.jsonl", "iteration"))[-1]
     moves = sum(len(game.moves) for _, games in read_folder(tmp_path / "run" / "games") for game in games)
     assert 0 < last["positions"] <= moves
+
+
+@pytest.mark.parametrize("game", ["pig", "openspiel:pig"])
+def test_games_with_chance_events_are_refused(tmp_path: Path, game: str) -> None:
+    """At the start of training, in self-play, by a player and by a search: deterministic dynamics have no dice."""
+    if game != "pig":
+        pytest.importorskip("pyspiel")
+    refused = pytest.raises(rf.InvalidInput, match=f"{game} has chance events .*cannot represent.*search:network=RUN")
+    with refused:
+        train(tiny(**LEARNED | {"game": game, "params": {}}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    rules = rf.make(game)
+    module = rf.networks.make(rules, "muzero-mlp")
+    model = rf.evaluators.LatentNetwork(module)
+    with refused:
+        rf.Searcher(model, config=rf.SearchConfig(simulations=10)).run(rules.initial_state(0))
+    with refused:
+        rf.selfplay.SelfPlay(rules, model, rf.SearchConfig(simulations=4), games=1)
+    rf.networks.save(tmp_path / "network.safetensors", module)
+    with refused:
+        rf.arena.match(rules, f"muzero:network={tmp_path / 'network.safetensors'}", "random", 2)

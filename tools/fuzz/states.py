@@ -47,7 +47,7 @@ def game_of(name: str) -> Any:
 
 
 PYTHON = ("paths", "paths at once", "carousel")  # what a position may be is their authors' affair
-STATE_GAMES = (*NATIVE, *PYTHON, "openspiel:tic_tac_toe", "openspiel:goofspiel")
+STATE_GAMES = (*NATIVE, *PYTHON, "pig", "openspiel:tic_tac_toe", "openspiel:goofspiel")
 
 
 def some_state(rng: random.Random, game: Any, plies: int) -> Any:
@@ -68,6 +68,8 @@ def survive(rng: random.Random, state: Any) -> None:
     """Everything that can be done with a position, in random play to the end of it or for a while."""
     for ply in range(PLIES):
         look(state, closely=ply % 8 == 0)
+        while getattr(state, "is_chance", False):
+            state.draw_chance()
         if state.is_over:
             break
         for player in state.acting:

@@ -19,6 +19,7 @@ SHOWN: dict[str, tuple[dict[str, Any], str]] = {
     "chess": ({}, "e2e4 c7c5 g1f3 d7d6 d2d4"),
     "pyrat": ({"preset": "small"}, ""),
     "goofspiel": ({"cards": 5}, "3 4"),
+    "pig": ({"target": 50}, "roll roll roll"),
     "matrix": ({}, ""),
 }
 

@@ -41,33 +41,36 @@ RAMIFY_HOT Joint Search<D>::joint_of(const Node& node, const Edges& edges, std::
   return joint;
 }
 
-// The point of [0, 1) at which the next outcome of a chance event is drawn. From a random start, every visit goes on by the
-// golden ratio: points that are spread more evenly than independent ones, at every number of visits. The start depends on the
-// event alone, by the key of its position or of the way to it: see link.
+// The point of [0, 1) at which draw `number` of a chance event lies. From a random start, every draw goes on by the golden
+// ratio: points that are spread more evenly than independent ones, at every number of draws. The start depends on the event
+// alone, by the key of its position or of the way to it: see link.
 template <class D>
-double Search<D>::chance_point(const Node& node) const {
+double Search<D>::chance_point(const Node& node, std::uint32_t number) const {
   const double start = Rng(chance_seed_, node.key).uniform();
-  const double point = start + 0.6180339887498949 * static_cast<double>(node.visits);
+  const double point = start + 0.6180339887498949 * static_cast<double>(number);
   return point - std::floor(point);
 }
 
-// Draws the edge of a chance event, by the probabilities of its outcomes. Which ones are visited how often changes nothing in
-// the event's value: what is proven need not be visited again, and a full graph offers what it has.
+// Chooses the edge of a chance event: draws one by the probabilities of its outcomes, or where the event widens, goes on with
+// a known one. Which ones are visited how often changes nothing in the event's value: what is proven need not be visited
+// again, and a full graph offers what it has.
 template <class D>
 std::uint32_t Search<D>::choose_chance(Worker& worker, Node& node) {
   if (settings_.graph) refresh_edges(graph_, settings_, node);
   const ChanceWords chance = graph_.chance(node);
-  const double point = chance_point(node);
   const Edges edges = node.opened ? graph_.edges(node) : Edges{};
   const auto opened = [&](std::uint32_t i) { return chance.edge[i] != ChanceWords::kNoEdge; };
-  std::uint32_t place = kUntried;
-  if (settings_.solver)
-    place = choose_outcome(chance, point, [&](std::uint32_t i) {
-      return !opened(i) || !edge_proof(graph_, settings_, node, edges, chance.edge[i]).proven;
-    });
-  if (place == kUntried) place = choose_outcome(chance, point, [](std::uint32_t) { return true; });
+  const auto live = [&](std::uint32_t i) {
+    return !settings_.solver || !opened(i) || !edge_proof(graph_, settings_, node, edges, chance.edge[i]).proven;
+  };
+  const std::uint32_t drawn = draws_among(settings_, chance.count, node.visits);
+  const bool goes_on = draws_among(settings_, chance.count, node.visits + 1) == drawn;
+  const double point = chance_point(node, goes_on ? node.visits : drawn);
+  std::uint32_t place = goes_on ? outcome_owed(chance, edges, live) : kUntried;
+  if (place == kUntried) place = outcome_at(chance, point, live);
+  if (place == kUntried) place = outcome_at(chance, point, [](std::uint32_t) { return true; });
   const auto known = [&](std::uint32_t i) { return opened(i) && leads_on(graph_, edges, chance.edge[i]); };
-  if (graph_.full() && !known(place)) place = choose_outcome(chance, point, known);
+  if (graph_.full() && !known(place)) place = outcome_at(chance, point, known);
   if (place == kUntried) return kUntried;
   return opened(place) ? chance.edge[place] : graph_.open_outcome(worker.index, node, place);
 }
@@ -385,7 +388,7 @@ RAMIFY_HOT typename Search<D>::Arrival Search<D>::enter(Worker& worker, NodeId c
       if (!stop) return Arrival::kDone;
       const NodeLock lock(node, threaded());  // the way here leads through one of its outcomes
       refresh_edges(graph_, settings_, node);
-      update_chance(graph_, node, graph_.edges(node));
+      update_chance(graph_, settings_, node, graph_.edges(node));
       ++worker.stats.cycles;
       return Arrival::kDone;
     }

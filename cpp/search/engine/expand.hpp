@@ -266,7 +266,7 @@ void Search<D>::settle() {
 // The node's value by its present edges.
 template <class D>
 RAMIFY_HOT void Search<D>::average(Node& node, const Edges& edges) {
-  if (is_chance(node)) update_chance(graph_, node, edges);
+  if (is_chance(node)) update_chance(graph_, settings_, node, edges);
   else update_value(graph_, node, edges);
 }
 

@@ -116,9 +116,7 @@ std::vector<double> Search<D>::second_moments() const {
         visits += weight;
       };
       if (is_chance(node)) {
-        const ChanceWords chance = graph_.chance(node);
-        for (std::uint32_t i = 0; i < chance.count; ++i)
-          if (chance.edge[i] != ChanceWords::kNoEdge) add(chance.edge[i], static_cast<double>(chance.probability[i]));
+        for_weights(settings_, graph_.chance(node), edges, add);
       } else {
         for (std::uint32_t e = 0; e < node.opened; ++e) add(e, edges.visits[e]);
       }
@@ -212,9 +210,9 @@ Rewards Search<D>::draw_at_root(Cursor& cursor, NodeId& child) const {
   Rewards paid{0.0f, 0.0f};
   if constexpr (D::kChance)
     while (dynamics_.acting(cursor) == kChance) {
-      const Joint joint = chance_joint(dynamics_.peek_chance(cursor));
-      child = child_after(child, joint);
-      const Rewards rewards = dynamics_.apply(cursor, joint);
+      const Action outcome = dynamics_.peek_chance(cursor);
+      child = child_after(child, chance_joint(outcome));
+      const Rewards rewards = dynamics_.apply_outcome(cursor, outcome);
       for (std::size_t p = 0; p < 2; ++p) paid[p] += rewards[p];
     }
   return paid;

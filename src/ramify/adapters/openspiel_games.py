@@ -62,7 +62,7 @@ def _start(game: Game, seed: int) -> Any:
     """The initial state; of a game with chance events the one before the first of them."""
     if isinstance(game, PythonGame) and game.has_chance_events:
         return PythonState(game, game.start(np.random.default_rng(seed)))
-    return game.initial_state(seed)
+    return game.initial_state(seed)  # native games have drawn what comes before the first turn
 
 
 def _stakes(game: Game, start: Any) -> tuple[tuple[float, float], bool]:
@@ -139,11 +139,7 @@ class OpenSpielAdapterState(pyspiel.State):  # type: ignore[misc]
 
     def _play(self, *actions: int) -> None:
         """Play a turn, and leave a chance event that follows to OpenSpiel."""
-        state = self.game_state
-        if isinstance(state, PythonState):
-            state.apply_only(*actions)
-        else:
-            state.apply(*actions)
+        getattr(self.game_state, "apply_only", self.game_state.apply)(*actions)
 
     def _action_to_string(self, player: int, action: int) -> str:
         if player == pyspiel.PlayerId.CHANCE:

@@ -14,6 +14,7 @@ from ramify.engine.batch import LatentModel
 from ramify.engine.result import SearchResult
 from ramify.engine.searcher import Searcher
 from ramify.games import Game
+from ramify.games.chance import refuse_learned_model
 
 
 @register_player
@@ -45,6 +46,7 @@ class MuZeroPlayerConfig(SearchPlayerConfig):
     def open_model(self, game: Game) -> LatentModel:
         """The latent model of the search."""
         assert self.network is not None
+        refuse_learned_model(game)
         path = network_file(self.network)
         if path.suffix == ".onnx":
             raise ValueError(f"a learned model is a .safetensors file, not {path}")

@@ -197,6 +197,25 @@ class SearchConfig(Settings):
     gumbel_rescale: bool = Field(True, description="Rescale the completed values of a node to the range 0 to 1.")
     exp3_exploration: float = Field(0.1, ge=1e-6, le=1, description="Probability of uniform exploration in Exp3.")
 
+    chance_widening: float = Field(
+        1.0,
+        ge=0,
+        le=1e9,
+        description=(
+            "Progressive widening of chance events with many outcomes: after n visits of an event, at most "
+            "chance_widening * n^chance_exponent of its outcomes were drawn; 0: every visit draws one."
+        ),
+    )
+    chance_exponent: float = Field(
+        0.5, ge=0.01, le=1, description="Exponent of progressive widening, see chance_widening."
+    )
+    chance_explicit: int = Field(
+        64,
+        ge=1,
+        le=65_535,
+        description="Chance events with at most this many outcomes are searched without progressive widening.",
+    )
+
     batch: int | Literal["auto"] = Field(
         "auto",
         description=(
@@ -284,7 +303,9 @@ class SearchConfig(Settings):
             raise ValueError(f"must be a whole number from 1 to {most}, or 'auto'")
         return value
 
-    @field_validator("simulations", "threads", "max_nodes", "max_evaluations", "cache", mode="before")
+    @field_validator(
+        "simulations", "threads", "max_nodes", "max_evaluations", "cache", "chance_explicit", mode="before"
+    )
     @classmethod
     def _whole(cls, value: Any) -> Any:
         if isinstance(value, bool):

@@ -16,6 +16,7 @@ from ramify.engine.config import SearchConfig
 from ramify.engine.latent_steps import Inputs, Outputs, Steps
 from ramify.engine.latents import Latents, from_bits, loaded_torch, to_device, to_host
 from ramify.games import State
+from ramify.games.chance import refuse_learned_model
 
 Found = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32]]  # logits, values, rewards
 
@@ -71,6 +72,7 @@ class LatentSource:
         return {"num_actions": self.num_actions, "acting": self.model.acting, "slots": self.slots}
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search:
+        refuse_learned_model(getattr(state, "game", None))
         legal = [state.legal_actions(player).tolist() if player in state.acting else [] for player in (0, 1)]
         acting = sum(1 << player for player in state.acting)
         seen = np.ascontiguousarray(state.observation(0 if 0 in state.acting else 1), np.float32)

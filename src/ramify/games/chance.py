@@ -1,4 +1,4 @@
-"""Chance events of games written in Python: outcomes with their probabilities, and which of them a game draws."""
+"""Chance events: outcomes with their probabilities, which of them a Python game draws, and who must do without."""
 
 from __future__ import annotations
 
@@ -59,3 +59,14 @@ def checked_chance(owner: str, name: str, given: Any) -> int:
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or not 0 <= given < 2**63:
         raise InvalidInput(f"{owner}: {name} must be a whole number from 0 to 2**63 - 1, not {reprlib.repr(given)}")
     return int(given)
+
+
+def refuse_learned_model(game: object) -> None:
+    """Raise InvalidInput for a game with chance events: a learned model cannot tell their outcomes apart."""
+    if not getattr(game, "has_chance_events", False):
+        return
+    raise InvalidInput(
+        f"{getattr(game, 'name', 'this game')} has chance events such as dice, which a learned model (MuZero) cannot "
+        "represent: for an action it knows one next state only. Search the rules instead: train a network of another "
+        "kind, such as network.kind=mlp, and play with search:network=RUN in place of muzero:network=RUN"
+    )

@@ -57,6 +57,7 @@ _UNIT: dict[str, dict[str, Any]] = {
     "chess": {},
     "connect_four": {},
     "goofspiel": {"returns": "win"},
+    "pig": {},
     "pyrat": {"reward": "win"},
 }
 

@@ -37,6 +37,8 @@ def game_title(game: Game) -> str:
         return f"PyRat {params['width']}×{params['height']}"
     if game.name == "goofspiel":
         return f"Goofspiel with {params['cards']} cards"
+    if game.name == "pig":
+        return f"Pig to {params['target']}"
     if game.name in (known := {"tictactoe": "tic-tac-toe", "connect_four": "Connect Four", "chess": "chess"}):
         return known[game.name]
     family, _, name = game.name.partition(":")

@@ -20,6 +20,7 @@ import torch
 from ramify._core import EvaluatorError
 from ramify.cluster.connection import import_ray
 from ramify.games import Game
+from ramify.games.chance import refuse_learned_model
 from ramify.games.ending import CUT_GAMES, refuse_endless
 from ramify.networks import GameNetwork, LearnedModel, load, make, network_id
 from ramify.networks.blocks import renormalized
@@ -78,6 +79,9 @@ class Training:
         self.heads: tuple[str, ...] = module.config.heads
         check_heads(self.game, self.heads, self.players)
         self.learned = isinstance(module, LearnedModel)  # whether the network is searched in place of the rules
+        if self.learned:
+            for game in self.games:
+                refuse_learned_model(game)
         if config.records:
             check_packed_heads(self.heads)
         self.learner = make_learner(module, config, self.device)
