@@ -132,7 +132,9 @@ def main() -> None:
     parser.add_argument("network", help="a saved network, the folder of a run, or the name of a shipped one")
     parser.add_argument("--simulations", nargs="+", type=int, default=[1, 800])
     parser.add_argument("--device", default=None)
-    parser.add_argument("--levels", nargs="+", type=int, default=[2000], help="values of UCI_Elo; 0: where the row before is even")
+    parser.add_argument(
+        "--levels", nargs="+", type=int, default=[2000], help="values of UCI_Elo; 0: where the row before is even"
+    )
     parser.add_argument("--games", type=int, default=200)
     parser.add_argument("--max-seconds", type=float, help="end a match after this time, with the games played so far")
     parser.add_argument("--engine", default="stockfish", help="the command that starts the engine")

@@ -101,8 +101,6 @@ def test_the_error_of_one_copy_is_that_of_its_turn_alone() -> None:
         UciConfig(command=f"{UCI} mute", nodes=1, processes=2, patience=1.0).open(state.game)
 
 
-
-
 def test_a_chess_program_is_told_everything_each_time(tmp_path: Path) -> None:
     log = tmp_path / "log"
     config = UciConfig(command=f"{UCI} good {log}", nodes=7, depth=3, seconds=0.25, options={"Hash": 4, "Own": True})

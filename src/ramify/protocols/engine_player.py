@@ -155,7 +155,7 @@ class EngineCopies:
             raise
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
-        """An action for each turn; raises the EngineError of the first turn that has none, after all have been asked."""
+        """An action for each turn. If there are errors, all turns are asked nevertheless, and the first one is raised."""
         asked = [self._threads.submit(self._choose, turn) for turn in turns]
         wait(asked)
         return [answer.result() for answer in asked]
