@@ -155,7 +155,7 @@ class EngineCopies:
             raise
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
-        """An action for each turn. If there are errors, all turns are asked nevertheless, and the first one is raised."""
+        """An action for each turn. All turns are asked even if one of them fails; then the first error is raised."""
         asked = [self._threads.submit(self._choose, turn) for turn in turns]
         wait(asked)
         return [answer.result() for answer in asked]
