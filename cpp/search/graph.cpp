@@ -51,7 +51,8 @@ std::uint32_t Graph::count() const {
   return count;
 }
 
-// Leave to make one more node. Threads take it for many at a time while there is room for all: they seldom meet here then.
+// Leave to make one more node. Threads take it for many at a time, so that they seldom meet here, but for no more than a small
+// part of what is left: a thread that the system does not run keeps what it has taken.
 bool Graph::reserve(int thread) {
   constexpr std::uint32_t kMany = 512;
   std::uint32_t& left = reserves_[static_cast<std::size_t>(thread)].left;
@@ -61,7 +62,7 @@ bool Graph::reserve(int thread) {
     std::uint32_t made = reserved_.load(std::memory_order_relaxed), more;
     do {
       if (made >= limit) return false;
-      more = locked_ ? std::clamp((limit - made) / (8 * threads), 1u, kMany) : 1;
+      more = locked_ ? std::clamp((limit - made) / (64 * threads), 1u, kMany) : 1;
     } while (!reserved_.compare_exchange_weak(made, made + more, std::memory_order_relaxed));
     left = more;
   }
