@@ -186,6 +186,14 @@ def test_mistakes_name_the_line(tmp_path: Path, name: str, text: str, problem: s
     assert name in str(raised.value)
 
 
+def test_names_in_latin_1_are_read(tmp_path: Path) -> None:
+    pytest.importorskip("chess")
+    (tmp_path / "x.pgn").write_bytes('[White "J\u00e9r\u00f4me"]\n\n1. e4 e5 *\n'.encode("latin-1"))
+    record = read_game(tmp_path / "x.pgn")
+    assert record.players[0] == "J\u00e9r\u00f4me"
+    assert len(record.turns) == 2
+
+
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     (tmp_path / "x.sgf").write_bytes(b"\xff\xfe(;")
     with pytest.raises(GameFileError, match="not a text file"):

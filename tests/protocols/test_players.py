@@ -71,6 +71,21 @@ def test_the_kinds_are_known() -> None:
 # --- UCI ---
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"Hsh": 4}, "has no option 'Hsh'; did you mean 'Hash'"),
+        ({"Foo": 1500}, "has no option 'Foo'; it has Hash, Own, "),
+        ({"Hash": 65}, "option Hash must be a whole number from 1 to 64, not 65"),
+        ({"Hash": "big"}, "option Hash must be a whole number from 1 to 64, not 'big'"),
+    ],
+)
+def test_options_that_a_program_does_not_have_are_refused(options: dict[str, str | int], message: str) -> None:
+    with pytest.raises(EngineError, match=re.escape(message)):
+        UciConfig(command=UCI, nodes=1, options=options).open(rf.make("chess"))
+    UciConfig(command=UCI, nodes=1, options={"hash": 64, "own": True}).open(rf.make("chess")).close()
+
+
 def test_copies_of_a_program_answer_at_the_same_time(tmp_path: Path) -> None:
     """The first answer waits until another copy has been asked too, so one copy alone would never answer."""
     game = rf.make("chess")

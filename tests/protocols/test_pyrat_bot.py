@@ -183,6 +183,46 @@ def test_the_graph_is_kept_from_turn_to_turn() -> None:
     assert int(fresh.visits.sum()) + 1 == 300
 
 
+class SlowLater:
+    """Equal values and priors, at once for the first calls and then much later than anybody waits."""
+
+    def __init__(self, quick: int, seconds: float) -> None:
+        self.left, self.seconds, self.calls = quick, seconds, list[float]()
+
+    def evaluate(self, batch: Any) -> Any:
+        self.left -= 1
+        self.calls.append(time.monotonic())
+        if self.left < 0:
+            time.sleep(self.seconds)
+        return rf.Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
+
+
+def test_a_search_that_is_late_tells_what_it_had_found() -> None:
+    game = rf.make("pyrat", width=5, height=5, cheese=4, max_turns=30)
+    search = AnytimeSearch(game, SlowLater(40, 3.0), rf.SearchConfig(simulations=10**6, batch=1))
+    began = time.monotonic()
+    search.begin(game.initial_state(seed=1), began + 1.0, 1.0)
+    result = search.finish()
+    assert time.monotonic() < began + 2.5  # not waited for the late evaluation
+    assert result is not None
+    assert 1 <= result.stats["simulations"] <= 41
+    search.begin(game.initial_state(seed=2), time.monotonic() + 0.05, 0.05)
+    assert search.finish() is None  # the thread is still busy with the position before, which nobody asks for any more
+    search.close()
+
+
+def test_a_search_ends_before_a_batch_that_would_take_too_long() -> None:
+    game = rf.make("pyrat", width=5, height=5, cheese=4, max_turns=30)
+    evaluator = SlowLater(0, 0.4)
+    search = AnytimeSearch(game, evaluator, rf.SearchConfig(simulations=10**6, batch=1))
+    began = time.monotonic()
+    search.begin(game.initial_state(seed=1), began + 3.0, 3.0)
+    result = search.finish()
+    assert result is not None
+    assert evaluator.calls[-1] < began + 3.0 - 0.35  # there was no time for another one
+    search.close()
+
+
 def test_the_command() -> None:
     lines = ["?", json.dumps(GAME), "x" * (1 << 22 | 5), json.dumps(TURN)]
     done = subprocess.run(

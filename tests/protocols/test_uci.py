@@ -190,7 +190,17 @@ def test_searchmoves(session: Session) -> None:
     shown = infos(session.go("go searchmoves a2a3 h2h4 nodes 100"))
     assert {line["pv"][0] for line in shown} == {"a2a3", "h2h4"}
     assert session.go("go nodes 40 searchmoves a2a3")[-1].startswith("bestmove a2a3")
-    assert session.go("go nodes 40 searchmoves e7e5 x")[-1].startswith("bestmove ")  # none is legal: all are searched
+    told = session.go("go nodes 40 searchmoves e7e5 x")
+    assert told[-1].startswith("bestmove ")
+    assert "info string go: not legal here: e7e5, x, so all moves are searched" in told
+    told = session.go("go nodes 40 searchmoves e7e5 a2a3")
+    assert told[-1].startswith("bestmove a2a3")
+    assert "info string go: not legal here: e7e5" in told
+
+
+def test_a_draw_for_certain_has_no_other_chances(session: Session) -> None:
+    session.send("position fen 8/8/8/8/8/4k3/8/4K2R w K - 99 60")  # the next move makes it fifty
+    assert infos(session.go("go nodes 50"))[-1]["wdl"] == [0, 1000, 0]
 
 
 def test_multipv_shows_lines_in_order(session: Session) -> None:

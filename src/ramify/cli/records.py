@@ -36,7 +36,7 @@ def records(
     \b
     ramify records games.pgn more.pgn imported/
     ramify records *.sgf hex-games/
-    ramify train chess-taught records=[imported] targets.root_share=0
+    ramify train chess-taught records=["imported"] targets.root_share=0
     ramify records labels/ labels.pgn --games 100
     """
     try:

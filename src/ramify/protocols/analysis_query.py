@@ -129,7 +129,7 @@ def _states(query: dict[str, Any], game: Game) -> list[State]:
             at += max(count, 1)
             states.append(state.copy())
     except ValueError as error:
-        raise QueryError(str(error).partition("\n")[0], "actions") from None
+        raise QueryError(str(error).partition("\n")[0].removesuffix(" in"), "actions") from None
     return states
 
 
@@ -175,7 +175,7 @@ def _only(query: dict[str, Any], state: State) -> Any:
             for player, words in zip(state.acting, lists, strict=True)
         ]
     except (ValueError, TypeError) as error:
-        raise QueryError(str(error).partition("\n")[0], "only") from None
+        raise QueryError(str(error).partition("\n")[0].removesuffix(" in"), "only") from None
     return tuple(read) if len(read) == 2 else read[0]
 
 

@@ -14,6 +14,7 @@ from ramify.engine.root_actions import RootActions
 from ramify.games import Game, State
 
 LEAST, MOST, SHARE = 0.02, 0.1, 0.1  # seconds kept back for the answer: a share of the limit, within these bounds
+NOTE_SECONDS = 0.1  # between two notes of what a search has found so far
 
 Turns = Sequence[tuple[int, ...]]
 
@@ -23,11 +24,35 @@ def reserve(seconds: float) -> float:
     return min(MOST, max(LEAST, SHARE * seconds), seconds / 2)
 
 
+class Notes:
+    """What the thread of one search writes down between two batches, for those who cannot wait for its end."""
+
+    def __init__(self, until: float) -> None:
+        self.until = until  # when the search has to be over
+        self.stopping = threading.Event()
+        self.result: SearchResult | None = None  # so far
+        self._batch_began = time.monotonic()
+        self._next = self._batch_began
+
+    def stops(self) -> bool:
+        """Whether the search has to end here, because another batch like the last one would take too long."""
+        now = time.monotonic()
+        took, self._batch_began = now - self._batch_began, now
+        return self.stopping.is_set() or now + took > self.until
+
+    def look(self, searcher: Searcher) -> None:
+        """Note the first result, and then the one so far now and then."""
+        if self.result is None or time.monotonic() >= self._next:
+            self.result = searcher.snapshot()
+            self._next = time.monotonic() + NOTE_SECONDS
+
+
 class AnytimeSearch:
     """Searches one position after another, each until its deadline, and keeps what is known of the rest of the game.
 
     A search runs in a thread, from ``begin`` to ``finish``. If it does not end in time, because an evaluation takes
-    longer than the limit, there is no result; the thread ends on its own, and until then there are no further results.
+    longer than expected, the result is what it had noted before; the thread ends on its own, and until then there are
+    no further results.
     ``progress``: called in that thread between two batches; it may call ``searcher.snapshot()``.
     """
 
@@ -45,7 +70,7 @@ class AnytimeSearch:
         self._simulations = self.searcher.config.simulations
         self._progress = progress
         self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
+        self._notes = Notes(math.inf)
         self._answer_at = 0.0
         self._root: State | None = None
         self._result: SearchResult | None = None
@@ -69,11 +94,11 @@ class AnytimeSearch:
         self._answer_at = deadline - kept / 2
         self.failure, self._result = None, None
         self._wait(deadline - kept)
+        self._notes = Notes(deadline - kept)  # of this search alone: an earlier one may still be writing its own
         if self._thread is not None or time.monotonic() >= deadline - kept:
             return
-        self._stopping = threading.Event()  # of this search alone: an earlier one may still be looking at its own
-        limits = (deadline - kept, simulations or self._simulations)
-        self._thread = threading.Thread(target=self._run, args=(state.copy(), turns, limits, actions), daemon=True)
+        given = (state.copy(), turns, self._notes, simulations or self._simulations, actions)
+        self._thread = threading.Thread(target=self._run, args=given, daemon=True)
         self._thread.start()
 
     def wait(self, until: float) -> bool:
@@ -83,16 +108,16 @@ class AnytimeSearch:
 
     def stop(self) -> None:
         """End the search in progress after its first simulation; ``finish`` then has its result."""
-        self._stopping.set()
+        self._notes.stopping.set()
         self.searcher.stop()
 
     def finish(self, until: float = math.inf) -> SearchResult | None:
-        """The result as soon as it is there, and in time for an answer; None if there is none by then, or at ``until``
-        (of time.monotonic)."""
+        """The result as soon as it is there. In time for an answer, or at ``until`` (of time.monotonic), it is what the
+        search has found so far; None if that is nothing."""
         self._wait(min(until, self._answer_at))
         if self._thread is not None:
             self.stop()
-            return None
+            return self._notes.result
         return self._result
 
     def close(self) -> None:
@@ -107,21 +132,21 @@ class AnytimeSearch:
             self._thread.join(None if until == math.inf else max(0.0, until - time.monotonic()))
             self._thread = self._thread if self._thread.is_alive() else None
 
-    def _run(self, state: State, turns: Turns | None, limits: tuple[float, int], actions: RootActions) -> None:
+    def _run(self, state: State, turns: Turns | None, notes: Notes, simulations: int, actions: RootActions) -> None:
         try:
             self._follow(state, turns)
-            until, simulations = limits
-            left = None if until == math.inf else max(1e-3, until - time.monotonic())
+            left = None if notes.until == math.inf else max(1e-3, notes.until - time.monotonic())
             self.searcher.config = self.searcher.config.replace(max_seconds=left, simulations=simulations)
-            between_batches = partial(self._between_batches, self._stopping)
-            self._result = self.searcher.run(state, between_batches, actions=actions)
+            self._result = self.searcher.run(state, partial(self._between_batches, notes), actions=actions)
         except Exception as error:  # of the evaluator: there is no result, but the thread's owner goes on
             self.failure, self._root = error, None
 
-    def _between_batches(self, stopping: threading.Event, _: Mapping[str, int]) -> None:
-        if stopping.is_set():  # perhaps since before the run began, when the searcher took no notice
+    def _between_batches(self, notes: Notes, _: Mapping[str, int]) -> None:
+        if notes.stops():  # perhaps since before the run began, when the searcher took no notice
             self.searcher.stop()
-        elif self._progress is not None:
+            return
+        notes.look(self.searcher)
+        if self._progress is not None:
             self._progress()
 
     def _follow(self, state: State, turns: Turns | None) -> None:

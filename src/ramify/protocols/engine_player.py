@@ -129,7 +129,8 @@ class EnginePlayer(EngineOnDemand):
 
     def _illegal(self, state: State, answer: str) -> EngineError:
         self.close()
-        return EngineError(f"the engine {self.config.command!r} chose {answer[:40]!r}, which is not legal in\n{state}")
+        who = f"the engine {self.config.command!r}"
+        return EngineError(f"{who} chose {answer[:40]!r}, which is not legal here\n{state}")
 
     def _deadline(self, seconds: float = 0.0) -> float:
         return time.monotonic() + seconds + self.config.patience

@@ -152,6 +152,10 @@ class UciEngine:
         if limits.unknown:
             self._say(f"go: ignored {', '.join(limits.unknown)[:100]}")
         state = without_claims(self._game, self._state)
+        names = {state.action_name(action) for action in state.legal_actions()}
+        if illegal := [move for move in limits.moves if move not in names]:
+            rest = "" if len(illegal) < len(limits.moves) else ", so all moves are searched"
+            self._say(f"go: not legal here: {', '.join(illegal)[:100]}{rest}")
         if state.is_over:
             self._write(f"bestmove {dead_move(state)}")
             return

@@ -24,12 +24,13 @@ class Line:
     actions: tuple[int, ...]
     value: float
     mate: int | None = None
+    drawn: bool = False  # for certain
 
     def score(self, wdl: bool) -> str:
         shown = f"cp {centipawns(self.value)}" if self.mate is None else f"mate {self.mate}"
         if not wdl:
             return shown
-        win, _, loss = (round(1000 * share) for share in win_draw_loss(self.value))
+        win, _, loss = (0, 0, 0) if self.drawn else (round(1000 * share) for share in win_draw_loss(self.value))
         return f"{shown} wdl {win} {1000 - win - loss} {loss}"
 
 
@@ -93,7 +94,8 @@ def line_of(result: SearchResult, outcome: int, action: int) -> Line:
     value = float(result.q[player][outcome]) if result.visits.ravel()[outcome] else float(result.value[player])
     if mate is not None:
         value = 1.0 if mate > 0 else -1.0
-    elif proven_draw(result, outcome):
+    drawn = mate is None and proven_draw(result, outcome)
+    if drawn:
         value = 0.0
     path: Path = [(-1, action) if player else (action, -1)]
     while len(path) < LONGEST_LINE:
@@ -102,7 +104,7 @@ def line_of(result: SearchResult, outcome: int, action: int) -> Line:
             break
         path.append(following)
     actions = [played(joint) for joint in path]
-    return Line(tuple(one for one in actions if isinstance(one, int)), value, mate)
+    return Line(tuple(one for one in actions if isinstance(one, int)), value, mate, drawn)
 
 
 def next_edge(report: Report) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from ramify.arena.player import Turn, register_player
 from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
 from ramify.protocols.process import EngineError, EngineProcess, check_program, shortened
+from ramify.protocols.uci_offers import check_options
 
 
 @register_player
@@ -63,9 +64,12 @@ class UciPlayer(EnginePlayer):
     def _greet(self, process: EngineProcess) -> None:
         deadline = self._deadline()
         process.send("uci", deadline)
+        known = list[str]()
         while (line := process.read_line(deadline, "'uciok'").strip()) != "uciok":
+            known.append(line)
             if line.startswith("id name "):
                 self.name = shortened(line.removeprefix("id name "), NAME)
+        check_options(self.config.command, known, self.config.options)
         for name, value in self.config.options.items():
             text = str(value).lower() if isinstance(value, bool) else value
             process.send(f"setoption name {name} value {text}", self._deadline())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from ramify.games.files.record import GameFileError, GameRecord, MoveNote, Result, result_of
+from ramify.games.files.record import GameFileError, GameRecord, MoveNote, Result, read_text, result_of
 from ramify.games.protocol import Game
 
 # extension: (module with dumps(record) and loads(text), the only game it is for)
@@ -63,7 +63,7 @@ def _text(path: Path) -> str:
     if path.suffix.lower() not in FORMATS:
         raise GameFileError(f"{path.name!r}: games are loaded from {', '.join(FORMATS)} files")
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path)
     except UnicodeDecodeError:
         raise GameFileError(f"{path}: not a text file") from None
 

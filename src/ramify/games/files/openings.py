@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ramify.games.files.record import GameFileError
+from ramify.games.files.record import GameFileError, read_text
 from ramify.games.notation import play_words
 from ramify.games.protocol import Game, State
 
@@ -33,7 +33,7 @@ def read_openings(text: str) -> list[Words]:
     positions, anything else one opening per line."""
     path, most = _split(text)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path).splitlines()
     except UnicodeDecodeError:
         raise ValueError(f"{str(path)!r} is not a text file with openings") from None
     except OSError as error:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
 from ramify.games.protocol import State
 
 Result = Literal["1-0", "0-1", "1/2-1/2", "*"]  # from the view of player 0; "*": not finished
 RESULTS: tuple[Result, ...] = get_args(Result)
+CONTROL = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a")  # bytes that no text has; old files end with 0x1A
+
+
+def read_text(path: Path) -> str:
+    """The text of a file: UTF-8 or, as in the standard of PGN and in many collections, Latin-1. Raises a
+    UnicodeDecodeError if it is no text."""
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        if not CONTROL.isdisjoint(data) or data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise
+        return data.decode("latin-1")
 
 
 class GameFileError(ValueError):
