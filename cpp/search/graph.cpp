@@ -94,7 +94,7 @@ NodeId Graph::create(int thread, Key key) {
   return id;
 }
 
-void Graph::give_words(int thread, Node& node) { node.words = allocator(thread).allocate(block_words(node)); }
+void Graph::give_words(int thread, Node& node) { store(node.words, allocator(thread).allocate(block_words(node))); }
 
 // Moves the words of a node to where there is room for its marginals, and sums these.
 void Graph::keep_marginals(int thread, Node& node) {
@@ -102,7 +102,7 @@ void Graph::keep_marginals(int thread, Node& node) {
   const Offset block = allocator(thread).allocate(Marginals::words(node));
   std::memcpy(arena_.at<std::uint32_t>(block), arena_.at<std::uint32_t>(node.words), size * 4);
   allocator(thread).release(node.words, size);
-  node.words = block;
+  store(node.words, block);
   node.tallied = true;
   fill_marginals(node);
 }
@@ -213,10 +213,10 @@ void copy_edges_of(const Edges& to, const Edges& from, std::uint32_t count) {
 
 }  // namespace
 
-void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded) {
+void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded, bool hinted) {
   const bool joint = node.joint();
-  const Offset block = allocator(thread).allocate(Edges::words(capacity, rewarded, joint));
-  const Edges to = Edges::of(arena_.at<std::uint32_t>(block), capacity, rewarded, joint);
+  const Offset block = allocator(thread).allocate(Edges::words(capacity, rewarded, joint, hinted));
+  const Edges to = Edges::of(arena_.at<std::uint32_t>(block), capacity, rewarded, joint, hinted);
   if (node.opened) {
     const Edges from = edges(node);
     copy_edges_of(to, from, node.opened);
@@ -226,15 +226,52 @@ void Graph::move_block(int thread, Node& node, std::uint32_t capacity, bool rewa
       else std::fill(to.reward[p], to.reward[p] + capacity, 0.0f);
     }
     if (joint) std::memcpy(to.pair, from.pair, bytes);
-    allocator(thread).release(node.edges, Edges::words(edge_capacity(node.opened), node.rewarded, joint));
+    if (hinted) [[unlikely]] {
+      if (node.hinted) std::copy_n(from.hint, node.opened, to.hint);
+      else std::fill_n(to.hint, node.opened, Hint{});
+    }
+    allocator(thread).release(node.edges, edge_words(node));
   }
-  node.edges = block;
+  store(node.edges, block);
   node.rewarded = rewarded;
+  node.hinted = hinted;
+}
+
+void Graph::fetch_below(int thread, Node& node, std::uint32_t edge) {
+  constexpr std::uint32_t kFew = 48;  // with more, the hint would have to be fetched itself: tried, slower in Hex
+  if (node.opened > kFew) return;
+  const Edges all = lone_edges(node);
+  if (node.hinted) return fetch(all.hint[edge], all.visits[edge]);
+  if (child_of(all, edge) == terminal_) return;
+  try {
+    move_block(thread, node, edge_capacity(node.opened), node.rewarded, true);
+  } catch (const std::bad_alloc&) {  // one can do without
+  }
+}
+
+// Fetches what belongs to a node with so many visits, which has no more edges than that. A line more of each block than its
+// size needs: blocks begin anywhere.
+void Graph::fetch(const Hint& hint, std::uint32_t visits) const {
+  constexpr std::uint32_t kLine = 64, kMost = 32;
+  if (!hint.edges) return;
+  const auto fetch_block = [this](Offset block, std::uint32_t bytes) {
+    const char* const place = arena_.at<char>(block);
+    for (std::uint32_t at = 0; at < bytes + kLine; at += kLine) __builtin_prefetch(place + at);
+  };
+  const std::uint32_t edges = std::min(visits, kMost);
+  const bool hinted = visits > kMost;  // likely, and hints follow the edges
+  fetch_block(hint.words, edges * 4);
+  fetch_block(hint.edges, 4 * Edges::words(edge_capacity(edges), false, false, hinted));
+}
+
+void Graph::note_hint(const Node& node, std::uint32_t edge, const Node& child) const {
+  lone_edges(node).hint[edge] = {load(child.words), load(child.edges)};
 }
 
 std::uint32_t Graph::add_edge(int thread, Node& node, const float (&q)[2]) {
   const std::uint32_t edge = node.opened;
-  if (edge_capacity(edge + 1) != edge_capacity(edge)) move_block(thread, node, edge_capacity(edge + 1), node.rewarded);
+  const std::uint32_t room = edge_capacity(edge + 1);
+  if (room != edge_capacity(edge)) move_block(thread, node, room, node.rewarded, node.hinted);
   node.opened = edge + 1;
   const Edges all = edges(node);
   all.child[edge] = kPending;
@@ -243,6 +280,7 @@ std::uint32_t Graph::add_edge(int thread, Node& node, const float (&q)[2]) {
     all.q[p][edge] = q[p];
     if (node.rewarded) all.reward[p][edge] = 0.0f;
   }
+  if (node.hinted) [[unlikely]] all.hint[edge] = {};
   return edge;
 }
 
@@ -287,7 +325,7 @@ std::uint32_t Graph::open_outcome(int thread, Node& node, std::uint32_t place) {
 }
 
 void Graph::write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward) {
-  if (!node.rewarded) move_block(thread, node, edge_capacity(node.opened), true);
+  if (!node.rewarded) move_block(thread, node, edge_capacity(node.opened), true, node.hinted);
   const Edges all = edges(node);
   all.reward[0][edge] = reward[0];
   all.reward[1][edge] = reward[1];
@@ -335,9 +373,10 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
     std::memcpy(strategies(to), old.strategies(from), strategy_words(from) * 4);
   }
   if (from.opened) {
-    const std::uint32_t size = Edges::words(edge_capacity(from.opened), from.rewarded, from.joint());
+    const std::uint32_t size = edge_words(from);
     to.edges = allocators_[0].allocate(size);
     std::memcpy(arena_.at<std::uint32_t>(to.edges), old.arena_.at<std::uint32_t>(from.edges), size * 4);
+    if (to.hinted) std::fill_n(edges(to).hint, to.opened, Hint{});  // everything lies elsewhere now
     queue.push_back(copy);
   }
   from.lock = 1;
@@ -349,7 +388,7 @@ NodeId Graph::move_node(Graph& old, NodeId id, std::vector<NodeId>& queue) {
 std::uint32_t Graph::size_of(const Node& node) const {
   std::uint32_t size = node_words();
   if (node.words) size += block_words(node);
-  if (node.opened) size += Edges::words(edge_capacity(node.opened), node.rewarded, node.joint());
+  if (node.opened) size += edge_words(node);
   if (extras_.strategies && mixing(node).block) size += strategy_words(node);
   return size;
 }
@@ -377,7 +416,7 @@ std::uint64_t Graph::mark(NodeId root, std::vector<NodeId>& reached) const {
 void Graph::release_blocks(Allocator& allocator, NodeId id) {
   const Node& old = node(id);
   if (old.words) allocator.release(old.words, block_words(old));
-  if (old.opened) allocator.release(old.edges, Edges::words(edge_capacity(old.opened), old.rewarded, old.joint()));
+  if (old.opened) allocator.release(old.edges, edge_words(old));
   if (extras_.strategies && mixing(old).block) allocator.release(mixing(old).block, strategy_words(old));
   release_chains(allocator, old);
   allocator.release_even(id, node_words());

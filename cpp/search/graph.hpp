@@ -103,6 +103,18 @@ class Graph {
     __builtin_prefetch(place);
     __builtin_prefetch(place + sizeof(Node) - 1);
   }
+  // Nodes with fewer visits than this have to be fetched from memory: the graph is larger than caches are, and many others have
+  // been visited since.
+  std::uint32_t far_below() const {
+    constexpr std::uint32_t kLarge = 1u << 17, kOthers = 1u << 10;
+    const std::uint32_t nodes = reserved_.load(std::memory_order_relaxed);
+    return nodes >= kLarge ? nodes / kOthers : 0;
+  }
+  // Fetches the words and edges of the child of an edge, where one player acts alone, if there is a hint where they are;
+  // otherwise makes room for hints, since a second visit gives the child words and edges.
+  void fetch_below(int thread, Node& node, std::uint32_t edge);
+  // The child of an edge has been visited: notes in a node with `hinted` where it keeps its words and edges.
+  void note_hint(const Node& node, std::uint32_t edge, const Node& child) const;
   NodeId terminal() const { return terminal_; }  // the one node of every finished game
   [[gnu::always_inline]] std::uint32_t* words(const Node& node, int player) const {
     return arena_.at<std::uint32_t>(node.words) + (player == 1 && acts(node.acting, 0) ? node.outcomes[0] : 0);
@@ -120,10 +132,10 @@ class Graph {
     return {n, reinterpret_cast<Action*>(words), reinterpret_cast<float*>(words + n), words + 2 * n};
   }
   [[gnu::always_inline]] Edges edges(const Node& node) const {  // called at every turn: a call costs more than the work
-    return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint());
+    return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, node.joint(), node.hinted);
   }
   [[gnu::always_inline]] Edges lone_edges(const Node& node) const {  // the same where one player acts alone
-    return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, false);
+    return Edges::of(arena_.at<std::uint32_t>(node.edges), edge_capacity(node.opened), node.rewarded, false, node.hinted);
   }
 
   // Only with the extras of that name.
@@ -226,6 +238,9 @@ class Graph {
   }
   bool reserve(int thread);
   void set_count(std::uint32_t count);
+  static std::uint32_t edge_words(const Node& node) {
+    return Edges::words(edge_capacity(node.opened), node.rewarded, node.joint(), node.hinted);
+  }
   static std::uint32_t block_words(const Node& node) {
     return node.tallied ? Marginals::words(node) : word_count(node);
   }
@@ -233,7 +248,8 @@ class Graph {
   void keep_marginals(int thread, Node& node);
   void fill_marginals(const Node& node) const;
   std::uint32_t add_edge(int thread, Node& node, const float (&q)[2]);
-  void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded);
+  void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded, bool hinted);
+  void fetch(const Hint& hint, std::uint32_t visits) const;
   void write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
   NodeId compact(NodeId root);

@@ -60,6 +60,7 @@ struct Node {
   bool tallied : 1;   // its words are followed by Marginals
   bool stale : 1;     // a child may have changed that it has not looked at; see Graph::make_stale
   bool sorted : 1;    // the words that were not tried are in order, the best first: the next one is where it should be
+  bool hinted : 1;    // the edge block has hints
 
   // Who chooses among several outcomes here; player 0 if nobody does. Only meaningful unless `joint`.
   int chooser() const { return outcomes[0] > 1 || !acts(acting, 1) ? 0 : 1; }
@@ -165,6 +166,14 @@ constexpr std::uint32_t edge_capacity(std::uint32_t opened) {
   return opened < kCapacities.size() ? kCapacities[opened] : compute_capacity(opened);
 }
 
+// Where a child had its words and its edges when its parent last heard of it. A descent fetches them by this together with the
+// child, rather than after it; nothing else may rely on it, since the child may have moved them. 0: not known.
+struct Hint {
+  Offset words;
+  Offset edges;
+};
+constexpr std::uint32_t kHintWords = sizeof(Hint) / 4;
+
 // Pointers into a node's edge block, whose arrays lie one after another.
 struct Edges {
   std::uint32_t* child;
@@ -172,11 +181,12 @@ struct Edges {
   float* q[2];       // reward + discount * value of the child, per player
   float* reward[2];  // null where every reward is 0
   std::uint32_t* pair;  // the two outcomes (see make_pair_word); null unless both choose
+  Hint* hint;           // null unless the node has `hinted`; never where both choose
 
-  static constexpr std::uint32_t words(std::uint32_t capacity, bool rewarded, bool joint) {
-    return capacity * (4u + (rewarded ? 2u : 0u) + (joint ? 1u : 0u));
+  static constexpr std::uint32_t words(std::uint32_t capacity, bool rewarded, bool joint, bool hinted) {
+    return capacity * (4u + (rewarded ? 2u : 0u) + (joint ? 1u : 0u) + (hinted ? kHintWords : 0u));
   }
-  static Edges of(std::uint32_t* block, std::uint32_t capacity, bool rewarded, bool joint) {
+  [[gnu::always_inline]] static Edges of(std::uint32_t* block, std::uint32_t capacity, bool rewarded, bool joint, bool hinted) {
     Edges e;
     e.child = block;
     e.visits = block + capacity;
@@ -185,6 +195,7 @@ struct Edges {
     e.reward[0] = rewarded ? e.q[1] + capacity : nullptr;
     e.reward[1] = rewarded ? e.q[1] + 2 * capacity : nullptr;
     e.pair = joint ? block + (rewarded ? 6 : 4) * capacity : nullptr;
+    e.hint = hinted ? reinterpret_cast<Hint*>(block + (rewarded ? 6 : 4) * capacity) : nullptr;
     return e;
   }
 };
@@ -210,6 +221,8 @@ inline float load(const float& x) {
   return value;
 }
 inline void store(float& x, float value) { __atomic_store(&x, &value, __ATOMIC_RELAXED); }
+inline Offset load(const Offset& x) { return __atomic_load_n(&x, __ATOMIC_RELAXED); }
+inline void store(Offset& x, Offset offset) { __atomic_store_n(&x, offset, __ATOMIC_RELAXED); }
 inline Status load(const Status& x) {
   Status status;
   __atomic_load(&x, &status, __ATOMIC_ACQUIRE);

@@ -248,6 +248,7 @@ class Search final : public AnySearch {
     int symmetry = 0;
     NodeId node = 0;  // where the descent arrived
     std::vector<Step> path;
+    std::uint32_t far_below = 0;  // visits: see Graph
     std::size_t base = 0;  // steps of the path that belong to a bundle, which counts and backs up their visits itself
     std::vector<std::unique_ptr<Level>> levels;  // of the bundle
     std::int64_t next_look = 0;                  // at the clock: after so many simulations
@@ -290,6 +291,7 @@ class Search final : public AnySearch {
   static bool tells_parents(const D& dynamics, const Settings& s) {
     return is_plain(s) && s.graph && !D::kLatent && s.threads == 1 && s.discount == 1.0 && !dynamics.has_chance();
   }
+  RAMIFY_HOT bool is_swift(const Node& node) const { return !D::kBothAct && swift_ && use_wide && acts_alone(node.acting); }
   bool threaded() const { return settings_.threads > 1; }
   bool weighted() const { return settings_.error_scale > 0.0; }
 
@@ -330,6 +332,7 @@ class Search final : public AnySearch {
   void start_at_root(Worker& worker);
   Arrival go_down(Worker& worker);
   Arrival follow(Worker& worker, Node& node, const Turn& turn, bool& stop);
+  [[gnu::noinline]] void fetch_below(int thread, Node& node, std::uint32_t edge);
   void give_up(Worker& worker);
   std::uint32_t choose_edge(Worker& worker, Node& node);
   std::uint32_t choose_chance(Worker& worker, Node& node);
@@ -421,7 +424,6 @@ class Search final : public AnySearch {
   void gather(Worker& worker, const Level& level);
   bool must_stop(Worker& worker, const NativeRun& run) const;
   std::int64_t run_bundle(Worker& worker, const NativeRun& run, std::int64_t most);
-
   std::int64_t run_one(Worker& worker, const NativeRun& run);
   std::int64_t take_simulations(const NativeRun& run, std::atomic<std::int64_t>& left) const;
   std::int64_t run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left);

@@ -166,7 +166,7 @@ RAMIFY_HOT typename Search<D>::Turn Search<D>::take_turn(Worker& worker, Node& n
     if (graph_.full()) return {kUntried, 0, 0, {}};
     list_late(graph_, worker, worker.node, worker.cursor, worker.symmetry);
   }
-  if (!D::kBothAct && swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
+  if (is_swift(node)) [[likely]] {
     const int player = node.acting == kSecond;
     const std::uint32_t count = node.opened + (node.opened < node.outcomes[player]);
     if (count <= kWide && !graph_.full()) return take_turn_alone(worker, node, player, count);
@@ -259,6 +259,7 @@ template <class D>
 RAMIFY_HOT void Search<D>::start_at_root(Worker& worker) {
   worker.path.clear();
   worker.passed = 0;
+  worker.far_below = graph_.far_below();
   worker.cursor = root_cursor_;
   worker.symmetry = 0;  // the root is kept in the orientation of its position
   worker.node = root_;
@@ -300,6 +301,14 @@ typename Search<D>::Arrival Search<D>::go_down(Worker& worker) {
   }
 }
 
+// Fetches from memory what a child has beside itself, while the rules are applied and the child comes: see Hint.
+template <class D>
+void Search<D>::fetch_below(int thread, Node& node, std::uint32_t edge) {
+  if (!is_swift(node)) return;
+  const NodeLock lock(node, threaded());
+  graph_.fetch_below(thread, node, edge);
+}
+
 // Goes along an edge that was chosen, the last of the path; `stop` says that the descent ends there.
 template <class D>
 RAMIFY_HOT typename Search<D>::Arrival Search<D>::follow(Worker& worker, Node& node, const Turn& turn, bool& stop) {
@@ -307,6 +316,7 @@ RAMIFY_HOT typename Search<D>::Arrival Search<D>::follow(Worker& worker, Node& n
   NodeId child = turn.child;
   if (child) {
     graph_.prefetch(child);
+    if (turn.before < worker.far_below) [[unlikely]] fetch_below(worker.index, node, turn.edge);
     if (child != graph_.terminal()) dynamics_.go_on(worker.cursor, turn.joint);
   } else if (!(child = link(worker, node, turn.edge, dynamics_.apply(worker.cursor, turn.joint)))) {
     give_up(worker);
@@ -475,7 +485,7 @@ void Search<D>::shape(Graph& graph, Worker& worker, Node& node, const int (&coun
   node.opened = 0;
   node.tallied = false;
   if (word_count(node) > room) {
-    node.words = 0;
+    store(node.words, 0);
     if (mixed) graph.mixing(node).block = 0;
   }
   if (mixed && node.joint() && !graph.mixing(node).block) graph.give_strategies(worker.index, node);

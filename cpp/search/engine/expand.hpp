@@ -209,9 +209,11 @@ void Search<D>::back_up(Worker& worker, const std::vector<Step>& path) {
   for (auto step = path.rbegin(); step != end; ++step) {
     Node& node = graph_.node(step->node);
     NodeLock lock(node, threaded());
-    if (!D::kBothAct && swift_ && use_wide && acts_alone(node.acting)) [[likely]] {
+    if (is_swift(node)) [[likely]] {
       const Edges edges = graph_.lone_edges(node);
-      const auto [first, second] = worth(edges, step->edge, graph_.node(child_of(edges, step->edge)), settings_.discount);
+      const Node& child = graph_.node(child_of(edges, step->edge));
+      if (node.hinted) [[unlikely]] graph_.note_hint(node, step->edge, child);
+      const auto [first, second] = worth(edges, step->edge, child, settings_.discount);
       update_value_wide(node, edges.child, edge_capacity(node.opened), step->edge, first, second);
       continue;
     }
