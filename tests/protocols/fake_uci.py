@@ -26,7 +26,8 @@ def main() -> None:
                 sys.exit("no network file")
             print("id name Fake 1.0\nid author nobody")
             print("option name Hash type spin default 16 min 1 max 64\noption name Own type check")
-            print("option name UCI_LimitStrength type check\noption name UCI_Elo type spin default 1500 min 1000 max 3000")
+            print("option name UCI_LimitStrength type check")
+            print("option name UCI_Elo type spin default 1500 min 1000 max 3000")
             print("option name Threads type spin default 1 min 1 max 512\nuciok")
         elif words[0] == "isready":
             print("info string here\nreadyok")

@@ -30,6 +30,14 @@ def train_on_records(training: Training) -> None:
     training.packed = load_records(training)
     training.replay.total = training.packed.train_rows
     steps = max(1, math.ceil(loop.replay_ratio * training.packed.train_rows / loop.batch))
+    if steps < loop.iterations:
+        logger.warning(
+            "%d positions give only %d training steps with loop.batch=%d and loop.replay_ratio=%g",
+            training.packed.train_rows,
+            steps,
+            loop.batch,
+            loop.replay_ratio,
+        )
     judged = training.packed.held_out or training.packed.train_rows
     while training.iteration < loop.iterations and not training.out_of_time:
         last = math.ceil(steps * (training.iteration + 1) / loop.iterations)
