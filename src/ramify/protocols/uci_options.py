@@ -59,6 +59,8 @@ class UciSettings(Settings):
             "noise_fraction": self.noise,
             "noise_alpha": self.noise_alpha,
             "max_nodes": min(2**31, max(1000, (self.hash_mb << 20) // NODE_BYTES)),
+            "fpu": "reduction",  # what was measured: docs/results.md
+            "fpu_offset": 0.2,
             "graph": True,
             "solver": True,
         }
