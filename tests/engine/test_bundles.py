@@ -126,9 +126,13 @@ def test_every_simulation_of_a_large_budget_is_made() -> None:
 
 
 @pytest.mark.parametrize("graph", [False, True])
-@pytest.mark.parametrize(("size", "simulations", "missed"), [(4, 20_000, 1), (5, 5_000, 7)])
+@pytest.mark.parametrize(("size", "simulations", "missed"), [(4, 20_000, 2), (5, 5_000, 12)])
 def test_solved_positions(size: int, simulations: int, missed: int, graph: bool) -> None:
-    """Where there is a win, threads choose one as often as one thread does: nearly always."""
+    """Where there is a win, threads choose one as often as one thread does: nearly always.
+
+    In 25 runs of the 45 positions of 5x5 one thread with different seeds found 36 to 42 wins, 39.3 on average, four
+    threads 37 to 42, 39.7 on average; 33 is more than four standard deviations less.
+    """
     won = [(state, row) for state, row in solved_hex(size) if row["winner"] == row["to_move"]]
     assert len(won) >= 30
     for threads in (1, 4):
