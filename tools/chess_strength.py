@@ -24,11 +24,11 @@ from typing import Any
 import ramify as rf
 from ramify.arena import MatchConfig, Openings, ParallelSettings, network_file, player_config
 from ramify.arena.workers import WorkerPool
-from ramify.base.settings import read_value
+from ramify.cli.common import parse_settings
 from ramify.evaluators import Network
 from ramify.networks import load
 from ramify.protocols.uci_player import UciConfig
-from tools.result_rows import add_row, has_row, read_rows
+from tools.result_rows import add_row, has_row, match_row, read_rows
 from tools.timed_match import timed_match
 
 BEST = Path(__file__).resolve().parent.parent / "tests" / "golden" / "chess_best.jsonl"
@@ -54,16 +54,11 @@ def share_found(searcher: Any, positions: list[tuple[Any, int]]) -> float:
     return sum(right) / len(right)
 
 
-def settings(given: argparse.Namespace) -> dict[str, Any]:
-    """Settings of the search from the command line."""
-    return {name: read_value(value) for name, value in (pair.split("=", 1) for pair in given.set)}
-
-
 def best_rows(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     positions = best_positions()
     evaluator = Network(load(network_file(given.network)), given.device)
     for simulations in given.simulations:
-        config = rf.SearchConfig(simulations=simulations, batch=1, solver=True).replace(**settings(given))
+        config = rf.SearchConfig(simulations=simulations, batch=1, solver=True).replace(**parse_settings(given.set))
         share = share_found(rf.Searcher(rf.make("chess"), evaluator, config), positions)
         yield {"network": given.network, "simulations": simulations, "positions": len(positions), "share": share}
 
@@ -76,7 +71,7 @@ def engine(command: str, level: int, seconds: float, copies: int = 1) -> UciConf
 
 def ours(given: argparse.Namespace, simulations: int) -> Any:
     """The network with so many simulations; with one, its policy's first choice."""
-    chosen = {**SEARCH, "simulations": simulations, **settings(given)}
+    chosen = {**SEARCH, "simulations": simulations, **parse_settings(given.set)}
     return player_config("search", network=given.network, device=given.device or "cpu", **chosen)
 
 
@@ -115,12 +110,7 @@ def level_row(given: argparse.Namespace, simulations: int, level: int, pool: Wor
         pool=pool,
     )
     return {
-        "games": len(found),
-        "wins": found.wins,
-        "draws": found.draws,
-        "losses": found.losses,
-        "score": found.score,
-        "interval": found.interval,
+        **match_row(found),
         "even_at": [level_at(level, share) for share in (found.score, *found.interval)],
         "seconds": round(time.perf_counter() - began, 1),
     }

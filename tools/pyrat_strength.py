@@ -18,7 +18,7 @@ from typing import Any
 
 import ramify as rf
 from ramify.arena import MatchConfig, MatchResult, Openings, ParallelSettings
-from tools.result_rows import add_row, has_row, read_rows
+from tools.result_rows import add_row, has_row, match_row, read_rows
 from tools.timed_match import timed_match
 
 OPEN = {"width": 7, "height": 7, "cheese": 10, "max_turns": 50, "wall_density": 0.0, "mud_density": 0.0}
@@ -48,12 +48,7 @@ def margin(found: MatchResult) -> float:
 
 def row(found: MatchResult) -> dict[str, Any]:
     return {
-        "games": len(found),
-        "wins": found.wins,
-        "draws": found.draws,
-        "losses": found.losses,
-        "score": found.score,
-        "interval": found.interval,
+        **match_row(found),
         "elo": [1000 + found.elo, *(1000 + end for end in found.elo_interval)],
         "margin": margin(found),
     }

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ramify.arena import MatchResult
+
 
 def read_rows(file: Path | None) -> list[dict[str, Any]]:
     """The rows of a file; none if there is no file."""
@@ -24,3 +26,15 @@ def add_row(file: Path | None, row: dict[str, Any]) -> None:
     if file is not None:
         with file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(row) + "\n")
+
+
+def match_row(found: MatchResult) -> dict[str, Any]:
+    """What a row says of a match, from the view of the first player."""
+    return {
+        "games": len(found),
+        "wins": found.wins,
+        "draws": found.draws,
+        "losses": found.losses,
+        "score": found.score,
+        "interval": found.interval,
+    }

@@ -77,11 +77,10 @@ def explain(error: Exception) -> str:
 
     An error in the code of a game of the user's own says where in that code it is.
     """
-    from ramify.games.failures import game_failure
+    from ramify.games.failures import first_line, game_failure
 
-    if (sentence := game_failure(error)) is not None:
-        return sentence
-    return str(error).partition("\n")[0].removesuffix(" in")
+    sentence = game_failure(error)
+    return first_line(error) if sentence is None else sentence
 
 
 def parse_settings(words: Sequence[str]) -> dict[str, Any]:

@@ -81,15 +81,15 @@ def check_target(record: GameRecord, out: Path | None) -> None:
 def make_searcher(
     game: Game, network: str | None, evaluator: str | None, simulations: int, set_: list[str] | None, seed: int
 ) -> Searcher:
-    from ramify import _core
     from ramify.engine import SearchConfig, Searcher
+    from ramify.presentation.opponents import proves
 
     _, settings = options.read_options(game.name, None, set_)
     if network is None and evaluator is None:
         network = shipped_network(game)
     chosen = options.choose_evaluator(game, network, evaluator)
-    solver = isinstance(game, _core.Game) and not game.simultaneous  # mates and other proven results are seen as such
-    return Searcher(game, chosen, SearchConfig(**{"simulations": simulations, "solver": solver, **settings}), seed=seed)
+    usual = {"simulations": simulations, "solver": proves(game)}
+    return Searcher(game, chosen, SearchConfig(**{**usual, **settings}), seed=seed)
 
 
 def shipped_network(game: Game) -> str | None:

@@ -20,6 +20,11 @@ PACKAGE = Path(__file__).resolve().parents[1]
 Step = tuple[FrameType, int]  # of a traceback: a frame, and the line that it is at
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, without the position that it may show below."""
+    return str(error).partition("\n")[0].removesuffix(" in")
+
+
 def game_failure(error: BaseException) -> str | None:
     """The sentence for an error that was raised in, or is the fault of, a game outside this package; otherwise None.
 

@@ -89,6 +89,13 @@ def find_evaluator(game: Game, network: str | None) -> tuple[Evaluator | NativeE
     return chess_evaluator(network) if game.name == "chess" else evaluator_for(game, network)
 
 
+def proves(game: Game) -> bool:
+    """Whether searches for people use the solver, so that mates and other proven results are seen as such."""
+    from ramify import _core
+
+    return isinstance(game, _core.Game) and not game.simultaneous
+
+
 def play_searcher(
     game: Game,
     evaluator: Any,
@@ -99,8 +106,6 @@ def play_searcher(
 ) -> Searcher:
     """A search that plays against a person; ``limits`` are simulations and seconds per move, ``cache`` evaluations that
     it shares with others."""
-    from ramify import _core
-
     simulations, seconds = limits
     limited = seconds is not None or {"max_seconds", "max_evaluations"} & settings.keys()
     usual: dict[str, Any] = {
@@ -108,7 +113,7 @@ def play_searcher(
         "max_seconds": seconds,
         "graph": True,
         "canonical": game.name == "hex",
-        "solver": isinstance(game, _core.Game) and not game.simultaneous,
+        "solver": proves(game),
         "max_nodes": 1_000_000,
     }
     if isinstance(evaluator, GreedyRollout):  # what is best with it: docs/decisions/0053-greedy-rollouts.md

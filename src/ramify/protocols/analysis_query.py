@@ -8,6 +8,7 @@ from typing import Any
 from ramify.engine import SearchConfig, SearchResult
 from ramify.engine.result_text import continuation, line_names, ranking
 from ramify.games import Game, State, make
+from ramify.games.failures import first_line
 from ramify.games.files.openings import read_position
 from ramify.games.notation import play_words, read_action
 
@@ -129,7 +130,7 @@ def _states(query: dict[str, Any], game: Game) -> list[State]:
             at += max(count, 1)
             states.append(state.copy())
     except ValueError as error:
-        raise QueryError(str(error).partition("\n")[0].removesuffix(" in"), "actions") from None
+        raise QueryError(first_line(error), "actions") from None
     return states
 
 
@@ -175,7 +176,7 @@ def _only(query: dict[str, Any], state: State) -> Any:
             for player, words in zip(state.acting, lists, strict=True)
         ]
     except (ValueError, TypeError) as error:
-        raise QueryError(str(error).partition("\n")[0].removesuffix(" in"), "only") from None
+        raise QueryError(first_line(error), "only") from None
     return tuple(read) if len(read) == 2 else read[0]
 
 

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from ramify.base.settings import Settings
 from ramify.protocols.process import EngineError, EngineOnDemand, EngineProcess
-from ramify.protocols.uci_offers import check_options
+from ramify.protocols.uci_offers import check_options, read_offers
 
 PAWN = 100.0  # centipawns
 MATE = 8.0  # utility of the longest mate; the largest score of an evaluation is about 6
@@ -192,14 +192,14 @@ class Teacher(EngineOnDemand):
         for line in known:
             if line.startswith(b"id name "):
                 self.name = line[8:208].decode("utf-8", "replace").strip()
-        offered = b"\n".join(known)
+        offers = read_offers(line.decode("utf-8", "replace") for line in known)
         usual_options = type(self.config).model_fields["options"].default
         chosen = {name: value for name, value in self.config.options.items() if usual_options.get(name) != value}
-        check_options(self.config.command, [line.decode("utf-8", "replace") for line in known], chosen)
+        check_options(self.config.command, offers, chosen)
         usual: dict[str, Any] = {"Threads": 1, "MultiPV": self.config.multipv, "UCI_ShowWDL": True}
         if self.config.policy == "children":
             usual["MultiPV"] = 1
-        wanted = {name: value for name, value in usual.items() if f"option name {name} ".encode() in offered}
+        wanted = {name: value for name, value in usual.items() if name.lower() in offers}
         for name, value in {**wanted, **self.config.options}.items():
             text = str(value).lower() if isinstance(value, bool) else value
             process.send(f"setoption name {name} value {text}", deadline)

@@ -6,7 +6,7 @@ import io
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ramify.chess import MaterialEvaluator, chess_evaluator
@@ -146,16 +146,21 @@ class UciEngine:
             state = self._after(state, move)
         self._fen, self._moves, self._state = fen, moves, state
 
+    def _name_illegal(self, state: State, moves: Sequence[str]) -> None:
+        """Say which of the moves to search are not legal."""
+        names = {state.action_name(action) for action in state.legal_actions()}
+        if illegal := [move for move in moves if move not in names]:
+            rest = "" if len(illegal) < len(moves) else ", so all moves are searched"
+            self._say(f"go: not legal here: {', '.join(illegal)[:100]}{rest}")
+
     def _go(self, words: list[str]) -> None:
         self._end_search()
         limits = Limits.read(words)
         if limits.unknown:
             self._say(f"go: ignored {', '.join(limits.unknown)[:100]}")
         state = without_claims(self._game, self._state)
-        names = {state.action_name(action) for action in state.legal_actions()}
-        if illegal := [move for move in limits.moves if move not in names]:
-            rest = "" if len(illegal) < len(limits.moves) else ", so all moves are searched"
-            self._say(f"go: not legal here: {', '.join(illegal)[:100]}{rest}")
+        if limits.moves:
+            self._name_illegal(state, limits.moves)
         if state.is_over:
             self._write(f"bestmove {dead_move(state)}")
             return

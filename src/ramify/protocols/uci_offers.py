@@ -13,13 +13,20 @@ OFFER = re.compile(r"option name (?P<name>.+?) type (?P<type>\w+)(?P<rest>.*)")
 BOUND = re.compile(r" (min|max) (-?\d+)")
 
 
-def check_options(command: str, lines: Iterable[str], options: Mapping[str, Any]) -> None:
+Offers = dict[str, re.Match[str]]  # by the name of an option in small letters: engines take names in any
+
+
+def read_offers(lines: Iterable[str]) -> Offers:
+    """The options in what an engine says before ``uciok``."""
+    return {found["name"].lower(): found for line in lines if (found := OFFER.match(line.strip()))}
+
+
+def check_options(command: str, offers: Offers, options: Mapping[str, Any]) -> None:
     """Raise an EngineError for an option that the engine does not offer, or a number outside of its range.
 
     Engines ignore what they do not know: a match against an engine whose strength was to be limited would be one
     against its full strength.
     """
-    offers = {found["name"].lower(): found for line in lines if (found := OFFER.match(line.strip()))}
     for name, value in options.items():
         offer = offers.get(name.lower())
         if offer is None:

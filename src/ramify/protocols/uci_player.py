@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from ramify.arena.player import Turn, register_player
 from ramify.protocols.engine_player import NAME, EngineConfig, EnginePlayer
 from ramify.protocols.process import EngineError, EngineProcess, check_program, shortened
-from ramify.protocols.uci_offers import check_options
+from ramify.protocols.uci_offers import check_options, read_offers
 
 
 @register_player
@@ -69,7 +69,7 @@ class UciPlayer(EnginePlayer):
             known.append(line)
             if line.startswith("id name "):
                 self.name = shortened(line.removeprefix("id name "), NAME)
-        check_options(self.config.command, known, self.config.options)
+        check_options(self.config.command, read_offers(known), self.config.options)
         for name, value in self.config.options.items():
             text = str(value).lower() if isinstance(value, bool) else value
             process.send(f"setoption name {name} value {text}", self._deadline())
