@@ -11,6 +11,8 @@ import ramify as rf
 from ramify.selfplay import PlayConfig, SelfPlay, decode, read_shard, write_shard
 from ramify.selfplay.encoding import Label, RecordWriter, count_recorded, spread
 from ramify.selfplay.records import read_records
+from ramify.selfplay.starts import start_positions
+from tools.chess_endgames import POSITIONS, positions
 
 pytest.importorskip("zstandard")
 
@@ -98,3 +100,27 @@ def test_openings_that_cannot_be_played_are_named(tmp_path: Path) -> None:
             SelfPlay(rf.make("tictactoe"), play=PlayConfig(openings=str(file)), games=1)
     with pytest.raises(ValueError, match="no file"):
         SelfPlay(rf.make("tictactoe"), play=PlayConfig(openings=str(tmp_path / "none.txt")), games=1)
+
+
+def test_openings_may_have_a_share_of_the_games(tmp_path: Path) -> None:
+    file = tmp_path / "openings.txt"
+    file.write_text("b2 a1\nc3\n")
+    game = rf.make("tictactoe")
+    play = PlayConfig(openings=str(file), opening_share=0.4)
+    lots = SelfPlay(game, rf.evaluators.Uniform(), rf.SearchConfig(simulations=3), play, games=400)
+    write_shard(tmp_path / "000000.games", [data for lot in lots for data in lot], {"game": "tictactoe"})
+    records = read_shard(tmp_path / "000000.games")[1]
+    first = game.initial_state().key
+    share = sum(record.initial_state(game).key != first for record in records) / len(records)
+    assert 0.3 < share < 0.5  # four standard deviations
+    file.write_text("STAY STAY\n")
+    with pytest.raises(ValueError, match="opening_share must be 1"):
+        start_positions(rf.make("pyrat", width=5, height=5, cheese=3), str(file), 0.5)
+
+
+def test_chess_endgames_come_with_the_package() -> None:
+    """They are what the tool writes, and self-play knows them by their name alone."""
+    wanted = [board.epd() for board in positions(POSITIONS)]
+    found = start_positions(rf.make("chess"), "chess-endgames.epd")
+    assert [board.state.fen.rsplit(" ", 2)[0] for board in found] == wanted  # type: ignore[attr-defined]
+    assert not any(one.state.is_over for one in found)

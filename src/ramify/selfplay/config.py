@@ -58,7 +58,16 @@ class PlayConfig(Settings):
         None,
         description=(
             "File with openings, one of which each game draws: .pgn (games.pgn:16: the first 16 moves of each game), "
-            ".epd, or one line of actions each. None: games start from the initial position."
+            ".epd, or one line of actions each. chess-endgames.epd comes with the package. None: games start from the "
+            "initial position."
+        ),
+    )
+    opening_share: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description=(
+            "Fraction of the games that begin with one of the openings; the others start from the initial position."
         ),
     )
     resign_below: float | None = Field(

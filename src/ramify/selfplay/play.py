@@ -19,7 +19,7 @@ from ramify.games.ending import CUT_GAMES, NEED_AN_END, refuse_endless
 from ramify.games.registry import checked_game
 from ramify.selfplay.config import PlayConfig
 from ramify.selfplay.latent import latent_source
-from ramify.selfplay.starts import opening_positions, placed
+from ramify.selfplay.starts import placed, start_positions
 
 BUSY = (
     "this SelfPlay is in use by another thread: one thread at a time may iterate over it or read its counts; only "
@@ -77,7 +77,7 @@ class SelfPlay:
         self.search = search.replace(batch=search.batch_size).for_evaluator(self.evaluator)
         self.play = play if play is not None else PlayConfig()
         self.seed = checked_seed(seed)
-        self.openings = [] if self.play.openings is None else opening_positions(self.game, self.play.openings)
+        self.openings = start_positions(self.game, self.play.openings, self.play.opening_share)
         if self.play.acting == "average" and self.search.selection not in ("regret", "exp3"):
             raise ValueError('acting="average" needs the search setting selection="regret" or "exp3"')
         native = self.evaluator if isinstance(self.evaluator, NativeEvaluator) else None

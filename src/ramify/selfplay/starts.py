@@ -37,6 +37,20 @@ class StartPosition:
         return position_text(state).encode()
 
 
+def start_positions(game: Game, file: str | None, share: float = 1.0) -> list[StartPosition]:
+    """The positions one of which each game draws, all with the same chance: those after the openings in a file and,
+    where openings have only a share of the games, the initial position as often as it takes. None: no positions."""
+    if file is None:
+        return []
+    found = opening_positions(game, file)
+    if share == 1:
+        return found
+    first = game.initial_state(0)
+    if first.key != game.initial_state(1).key:
+        raise ValueError(f"play.opening_share must be 1: every game of {game.name} has an initial position of its own")
+    return found + [StartPosition(first)] * max(1, round(len(found) * (1 - share) / share))
+
+
 def opening_positions(game: Game, file: str) -> list[StartPosition]:
     """The positions after the openings in a file; raises a ValueError if one cannot be played or ends the game."""
     found = []

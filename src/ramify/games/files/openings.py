@@ -18,6 +18,7 @@ from ramify.games.protocol import Game, State
 POSITION = "position "  # what a first word begins with that is a position
 POSITIONS = (".epd", ".fen")
 FEN_FIELDS = 6
+SHIPPED = Path(__file__).parent / "shipped"  # opening files that come with the package, known by their names alone
 COUNTERS = {"hmvc": 4, "fmvn": 5}  # operations of EPD that are fields of a FEN
 
 Words = tuple[str, ...]
@@ -30,7 +31,7 @@ def is_opening_file(text: str) -> bool:
 
 def read_openings(text: str) -> list[Words]:
     """The openings in a file: ``.pgn`` the moves of every game, ``.pgn:16`` the first 16 of them, ``.epd`` and ``.fen``
-    positions, anything else one opening per line."""
+    positions, anything else one opening per line. The name alone is enough for files that come with the package."""
     path, most = _split(text)
     try:
         lines = read_text(path).splitlines()
@@ -50,8 +51,16 @@ def _split(text: str) -> tuple[Path, int | None]:
     """A file, and the number of moves behind a colon."""
     name, colon, count = text.rpartition(":")
     if colon and count.isdecimal() and name.lower().endswith(".pgn"):
-        return Path(name), int(count)
-    return Path(text), None
+        return _found(name), int(count)
+    return _found(text), None
+
+
+def _found(name: str) -> Path:
+    """The file with this name, or the one of this name that comes with the package."""
+    path = Path(name)
+    if path.name == name and not path.exists() and (SHIPPED / name).is_file():
+        return SHIPPED / name
+    return path
 
 
 def _from_pgn(path: Path, most: int | None) -> list[Words]:
