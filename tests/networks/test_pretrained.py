@@ -36,11 +36,16 @@ def test_names():
     assert for_game(rf.make("hex", size=7, swap=True)) is None
     assert for_game(rf.make("chess")) == find("chess")
     assert for_game(rf.make("tictactoe")) is None
-    assert for_game(rf.make("connect_four")) == find("muzero-connect-four")
+    assert for_game(rf.make("connect_four")) == find("connect-four")  # before the learned model
     board = rf.make("pyrat", reward="difference")
     assert for_game(board) is None  # greedy rollouts are as good on large boards, and need no network
     assert find("pyrat").fits(board)
     assert not find("pyrat").fits(rf.make("pyrat", reward="cheese"))
+
+
+def test_the_network_of_connect_four_finds_the_best_moves_alone():
+    positions = solved_connect_four()
+    assert best_share(Chooser(find("connect-four").module(), "cpu", 1, rules=True), positions) >= 0.9
 
 
 def test_the_learned_model_of_connect_four_finds_the_best_moves_without_the_rules():
