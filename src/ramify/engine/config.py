@@ -263,7 +263,7 @@ class SearchConfig(Settings):
         le=1024,
         description=(
             "Maximum number of simulations that a thread makes together with an evaluator of the core (uniform, "
-            "rollouts), within max_in_flight: large searches take about half the time, and visits differ a little. "
+            "rollouts), within max_in_flight: large searches take less time, and visits differ a little. "
             "None: 1 with one thread, 1024 with several. Evaluators in Python and games written in Python do without."
         ),
     )
