@@ -80,6 +80,7 @@ Settings to_settings(const nb::dict& d) {
   s.max_in_flight = field<double>(d, "max_in_flight");
   s.max_nodes = d["max_nodes"].is_none() ? 0 : field<std::uint32_t>(d, "max_nodes");
   s.threads = field<int>(d, "threads");
+  s.bundle = d["bundle"].is_none() ? 0 : field<int>(d, "bundle");
   return s;
 }
 

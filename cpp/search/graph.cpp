@@ -249,19 +249,30 @@ void Graph::fetch_below(int thread, Node& node, std::uint32_t edge) {
   }
 }
 
-// Fetches what belongs to a node with so many visits, which has no more edges than that. A line more of each block than its
-// size needs: blocks begin anywhere.
+// A line more than its size needs: blocks begin anywhere.
+void Graph::fetch_block(Offset block, std::uint32_t words) const {
+  constexpr std::uint32_t kLine = 64;
+  const char* const place = arena_.at<char>(block);
+  for (std::uint32_t at = 0; at < words * 4 + kLine; at += kLine) __builtin_prefetch(place + at);
+}
+
+// Fetches what belongs to a node with so many visits, which has no more edges than that.
 void Graph::fetch(const Hint& hint, std::uint32_t visits) const {
-  constexpr std::uint32_t kLine = 64, kMost = 32;
+  constexpr std::uint32_t kMost = 32;
   if (!hint.edges) return;
-  const auto fetch_block = [this](Offset block, std::uint32_t bytes) {
-    const char* const place = arena_.at<char>(block);
-    for (std::uint32_t at = 0; at < bytes + kLine; at += kLine) __builtin_prefetch(place + at);
-  };
   const std::uint32_t edges = std::min(visits, kMost);
   const bool hinted = visits > kMost;  // likely, and hints follow the edges
-  fetch_block(hint.words, edges * 4);
-  fetch_block(hint.edges, 4 * Edges::words(edge_capacity(edges), false, false, hinted));
+  fetch_block(hint.words, edges);
+  fetch_block(hint.edges, Edges::words(edge_capacity(edges), false, false, hinted));
+}
+
+void Graph::fetch_blocks(const Node& node, std::uint32_t visits) const {
+  constexpr std::uint32_t kMost = 128;
+  const Hint blocks{load(node.words), load(node.edges)};
+  if (locked_ || node.opened > kMost) return fetch(blocks, visits);  // other threads may be opening edges: then a guess
+  if (!blocks.words) return;
+  fetch_block(blocks.words, node.opened + 1);  // and the next one to try
+  if (blocks.edges) fetch_block(blocks.edges, edge_words(node));
 }
 
 void Graph::note_hint(const Node& node, std::uint32_t edge, const Node& child) const {

@@ -113,6 +113,8 @@ class Graph {
   // Fetches the words and edges of the child of an edge, where one player acts alone, if there is a hint where they are;
   // otherwise makes room for hints, since a second visit gives the child words and edges.
   void fetch_below(int thread, Node& node, std::uint32_t edge);
+  // Fetches the words and edges of a node, visited so often, which is in a cache already.
+  void fetch_blocks(const Node& node, std::uint32_t visits) const;
   // The child of an edge has been visited: notes in a node with `hinted` where it keeps its words and edges.
   void note_hint(const Node& node, std::uint32_t edge, const Node& child) const;
   NodeId terminal() const { return terminal_; }  // the one node of every finished game
@@ -250,6 +252,7 @@ class Graph {
   std::uint32_t add_edge(int thread, Node& node, const float (&q)[2]);
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded, bool hinted);
   void fetch(const Hint& hint, std::uint32_t visits) const;
+  void fetch_block(Offset block, std::uint32_t words) const;
   void write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
   NodeId compact(NodeId root);

@@ -62,6 +62,7 @@ class Search final : public AnySearch {
       throw InvalidInput("rollout_share needs the rules of a game: no game can be played on in a latent model");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     if constexpr (D::kChance) refuse_chance();
+    if (!settings_.bundle) settings_.bundle = threaded() ? kBundle : 1;
     plain_ = is_plain(settings);
     swift_ = plain_ && !settings_.graph && settings.normalize == Normalize::kNone && settings.fpu != FirstPlay::kReduction;
     tells_ = graph_.extras().parents;
@@ -137,9 +138,7 @@ class Search final : public AnySearch {
   }
   std::vector<double> second_moments() const override;
   Key root_key() const override { return dynamics_.key(root_cursor_); }
-  bool needs_python() const override {
-    return D::kNeedsPython;
-  }
+  bool needs_python() const override { return D::kNeedsPython; }
   void visit_cursors(const std::function<void(const void*)>& visit) const override;
 
  private:
@@ -302,10 +301,7 @@ class Search final : public AnySearch {
     if (dynamics_.has_chance() && weighted())
       throw InvalidInput("error_scale is not available in games with chance events");
   }
-  static bool is_chance(const Node& node) {
-    if constexpr (!D::kChance) return false;
-    else return node.acting == kChance;
-  }
+  static bool is_chance(const Node& node) { return D::kChance && node.acting == kChance; }
   void new_root(const Stakes& stakes) {
     graph_.clear();
     root_ = graph_.create(0, 0);
@@ -412,18 +408,20 @@ class Search final : public AnySearch {
   void remember(Worker& worker, const Leaf& leaf, const float (&values)[2], float weight);
   // --- bundles ---
   static constexpr std::int64_t kLook = 64;      // descents between looks at the clock
-  static constexpr std::int64_t kBundle = 1024;  // the most descents of a bundle
-  bool bundles() const { return threaded() && !D::kNeedsPython && load(graph_.node(root_).status) == Status::kReady; }
+  static constexpr int kBundle = 1024;           // the most descents of a bundle of threads
+  static constexpr double kShare = 1.0 / 32;     // of the visits that an edge has: the most that it gets at once
+  bool bundles() const { return settings_.bundle > 1 && !D::kNeedsPython && load(graph_.node(root_).status) == Status::kReady; }
   std::uint32_t visits_at_once(const Node& node, const Turn& turn) const;
   std::uint32_t divide(Worker& worker, Level& level, std::uint32_t left);
   std::uint32_t spread(Worker& worker, const NativeRun& run, std::uint32_t visits);
   std::uint32_t make_share(Worker& worker, const NativeRun& run, const Level& level, const Share& share);
   static void fail(Worker& worker);
+  void fetch_ahead(const Level& level, std::size_t place) const;
   bool proves(Worker& worker, const Level& level);
   Arrival go_along(Worker& worker, const NativeRun& run, const Share& share, bool divides, bool& stop);
   void gather(Worker& worker, const Level& level);
   bool must_stop(Worker& worker, const NativeRun& run) const;
-  std::int64_t run_bundle(Worker& worker, const NativeRun& run, std::int64_t most);
+  std::int64_t run_bundle(Worker& worker, NativeRun run, std::int64_t most);
   std::int64_t run_one(Worker& worker, const NativeRun& run);
   std::int64_t take_simulations(const NativeRun& run, std::atomic<std::int64_t>& left) const;
   std::int64_t run_worker(Worker& worker, const NativeRun& run, std::atomic<std::int64_t>& left);

@@ -49,6 +49,7 @@ struct Settings {
   double max_in_flight = 0.25;  // leaves awaiting evaluation, as a share of the root's visits
   std::uint32_t max_nodes = 0;
   int threads = 1;
+  int bundle = 0;  // the most descents that a thread makes together with an evaluator of the core; 0: 1, with threads many
 };
 
 }  // namespace ramify

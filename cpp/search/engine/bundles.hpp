@@ -17,9 +17,8 @@ namespace ramify {
 // visit: one.
 template <class D>
 std::uint32_t Search<D>::visits_at_once(const Node& node, const Turn& turn) const {
-  constexpr double kMost = 1.0 / 32;
   if (!turn.child || settings_.selection != Selection::kPuct || settings_.short_circuit || node.joint() || is_chance(node)) return 1;
-  return std::max(1u, static_cast<std::uint32_t>(turn.before * std::min(kMost, settings_.max_in_flight / settings_.threads)));
+  return std::max(1u, static_cast<std::uint32_t>(turn.before * std::min(kShare, settings_.max_in_flight / settings_.threads)));
 }
 
 // Divides visits among the edges of the node at which the worker is, and counts them as under way. Returns how many cannot be
@@ -31,7 +30,7 @@ std::uint32_t Search<D>::divide(Worker& worker, Level& level, std::uint32_t left
     level.shares.reserve(left);  // visits that are counted must not get lost
     Node& node = graph_.node(level.node);
     {
-      NodeLock lock(node, true);
+      NodeLock lock(node, threaded());
       while (left > 0) {
         const Turn turn = take_turn(worker, node);
         if (turn.edge == kUntried) break;
@@ -51,9 +50,23 @@ std::uint32_t Search<D>::divide(Worker& worker, Level& level, std::uint32_t left
   return left;
 }
 
+// Fetches from memory what shares need that are made some places later: the child of one, and the words and edges of another
+// one's child, which has come by now. Descents one after another would wait for each of these reads in turn.
+template <class D>
+RAMIFY_HOT void Search<D>::fetch_ahead(const Level& level, std::size_t place) const {
+  constexpr std::size_t kComing = 4;  // places between child and blocks
+  const std::size_t count = level.shares.size();
+  if (place < count)
+    if (const NodeId child = level.shares[place].turn.child) graph_.prefetch(child);
+  if (place < kComing || place - kComing >= count) return;
+  const Turn& turn = level.shares[place - kComing].turn;
+  if (turn.child) graph_.fetch_blocks(graph_.node(turn.child), turn.before);
+}
+
 // Makes descents from the node at which the worker is; returns how many were not made.
 template <class D>
 std::uint32_t Search<D>::spread(Worker& worker, const NativeRun& run, std::uint32_t visits) {
+  constexpr std::size_t kAhead = 6;  // shares that are fetched from memory before they are made
   const std::size_t depth = worker.path.size();
   while (worker.levels.size() <= depth) worker.levels.push_back(std::make_unique<Level>(worker.cursor));
   Level& level = *worker.levels[depth];
@@ -63,7 +76,10 @@ std::uint32_t Search<D>::spread(Worker& worker, const NativeRun& run, std::uint3
   level.node = worker.node;
   std::uint32_t unused = divide(worker, level, visits);
   bool proven_now = false;
-  for (Share& share : level.shares) {
+  for (std::size_t place = 0; place < level.shares.size() + kAhead; ++place) {
+    fetch_ahead(level, place);
+    if (place < kAhead) continue;
+    Share& share = level.shares[place - kAhead];
     if (!worker.stops && !proven_now) {
       try {
         share.unused = make_share(worker, run, level, share);
@@ -92,7 +108,7 @@ void Search<D>::fail(Worker& worker) {
 template <class D>
 bool Search<D>::proves(Worker& worker, const Level& level) {
   Node& node = graph_.node(level.node);
-  const NodeLock lock(node, true);
+  const NodeLock lock(node, threaded());
   const bool news = update_proof(graph_, settings_, node, zero_sum_), proven = is_proven(graph_.proof(node));
   if (news && proven && settings_.graph) worker.solved.push_back(level.node);
   return proven;
@@ -102,6 +118,7 @@ bool Search<D>::proves(Worker& worker, const Level& level) {
 template <class D>
 bool Search<D>::must_stop(Worker& worker, const NativeRun& run) const {
   if (worker.paused || proven()) return true;
+  if (!threaded()) return false;  // what one thread finds must not depend on the clock: see run_bundle
   if (worker.stats.simulations < worker.next_look) return false;
   worker.next_look = worker.stats.simulations + kLook;
   return std::chrono::steady_clock::now() >= run.deadline;
@@ -163,8 +180,9 @@ void Search<D>::gather(Worker& worker, const Level& level) {
   if (level.shares.empty()) return;
   Node& node = graph_.node(level.node);
   {
-    NodeLock lock(node, true);
+    NodeLock lock(node, threaded());
     const Edges edges = graph_.edges(node);
+    const float before[2] = {node.value[0], node.value[1]};
     const bool learns = mixes(settings_) && node.joint();
     for (const Share& share : level.shares) {
       const std::uint32_t edge = share.turn.edge;
@@ -176,23 +194,30 @@ void Search<D>::gather(Worker& worker, const Level& level) {
       if (share.answered && learns) learn(graph_, settings_, node, edges, edge);
     }
     revalue(node, edges);
+    if (tells_ && (before[0] != node.value[0] || before[1] != node.value[1]))
+      graph_.make_stale(node, worker.path.empty() ? 0 : worker.path.back().node);  // the one above gathers it
   }
   if (!worker.solved.empty()) spread_proofs(worker);
 }
 
 // One bundle of at most so many descents; returns how many counted. Bundles of all threads together are no more than
-// max_in_flight allows, and so small searches make one descent at a time.
+// max_in_flight allows, and so small searches make one descent at a time; a single thread, which does not need them to keep
+// out of the way of others, makes smaller ones. It ends every bundle that it has begun, whatever the clock says, and begins
+// them at counts that do not depend on it: the clock interrupts searches all the time, and one with a seed has one result.
 template <class D>
-std::int64_t Search<D>::run_bundle(Worker& worker, const NativeRun& run, std::int64_t most) {
+std::int64_t Search<D>::run_bundle(Worker& worker, NativeRun run, std::int64_t most) {
   Node& root = graph_.node(root_);
+  const std::int64_t before = worker.stats.simulations;
+  most = std::min<std::int64_t>(most, settings_.bundle - before % settings_.bundle);
+  if (!threaded()) run.deadline = std::chrono::steady_clock::time_point::max();
   double room;
   {
-    const NodeLock lock(root, true);
-    room = settings_.max_in_flight * root.visits / settings_.threads;
+    const NodeLock lock(root, threaded());
+    room = root.visits * (threaded() ? settings_.max_in_flight / settings_.threads : std::min(kShare, settings_.max_in_flight));
   }
   start_at_root(worker);
+  if (!threaded()) worker.far_below = 0;  // shares are fetched without hints, which would take memory
   worker.stops = false;
-  const std::int64_t before = worker.stats.simulations;
   worker.next_look = before + kLook;
   try {
     spread(worker, run, static_cast<std::uint32_t>(std::clamp<double>(room, 1.0, static_cast<double>(most))));

@@ -217,8 +217,10 @@ std::int64_t Search<D>::run_one(Worker& worker, const NativeRun& run) {
 template <class D>
 std::int64_t Search<D>::take_simulations(const NativeRun& run, std::atomic<std::int64_t>& left) const {
   std::int64_t most = D::kNeedsPython || run.late ? 1 : kLook;
-  if (threaded() && most > 1)
-    most = std::clamp(left.load(std::memory_order_relaxed) / (8 * settings_.threads), kLook, kBundle);
+  if (!threaded() && settings_.bundle > 1 && most > 1)
+    most = std::max(most, left.load(std::memory_order_relaxed));  // bundles end where the clock may be looked at
+  else if (threaded() && most > 1)
+    most = std::clamp(left.load(std::memory_order_relaxed) / (8 * settings_.threads), kLook, std::int64_t{kBundle});
   return std::clamp<std::int64_t>(left.fetch_sub(most), 0, most);
 }
 

@@ -257,6 +257,16 @@ class SearchConfig(Settings):
     threads: int = Field(
         1, ge=1, le=256, description="Number of search threads, on one graph or across independent searches."
     )
+    bundle: int | None = Field(
+        None,
+        ge=1,
+        le=1024,
+        description=(
+            "Maximum number of simulations that a thread makes together with an evaluator of the core (uniform, "
+            "rollouts), within max_in_flight: large searches take less time, and visits differ a little. "
+            "None: 1 with one thread, 1024 with several. Evaluators in Python and games written in Python do without."
+        ),
+    )
 
     def for_evaluator(self, evaluator: object) -> Self:
         """A copy with numbers in place of ``c_puct=None`` and of ``"auto"``, which depend on the evaluator."""
@@ -304,7 +314,7 @@ class SearchConfig(Settings):
         return value
 
     @field_validator(
-        "simulations", "threads", "max_nodes", "max_evaluations", "cache", "chance_explicit", mode="before"
+        "simulations", "threads", "bundle", "max_nodes", "max_evaluations", "cache", "chance_explicit", mode="before"
     )
     @classmethod
     def _whole(cls, value: Any) -> Any:

@@ -480,7 +480,8 @@ class Searcher:
         made = [search.stats["simulations"] for search in searches]
         turn = sorted((i for i, n in enumerate(left) if n), key=made.__getitem__)
         first = min(made) == 0  # even after the time limit: a search needs one simulation for a result
-        shares = [1 if first else min(left[i], NATIVE_SHARE) for i in turn]
+        # To fixed counts: where a bundle of simulations ends must not depend on the clock.
+        shares = [1 if first else min(left[i], NATIVE_SHARE - made[i] % NATIVE_SHARE) for i in turn]
         evaluator = self._native
         group.run_native(
             [searches[i] for i in turn],
