@@ -157,6 +157,13 @@ nb::object greedy_actions(const AnyState& state, std::optional<int> player) {
   return found ? nb::object(copied<std::int32_t>(*found)) : nb::none();
 }
 
+nb::object planned_actions(const AnyState& state, std::optional<int> player) {
+  const int chooser = checked_player(state, player);
+  if (!acts(state.acting(), chooser)) return copied<std::int32_t>(std::vector<Action>{});
+  const std::optional<std::vector<Action>> found = state.planned(chooser);
+  return found ? nb::object(copied<std::int32_t>(*found)) : nb::none();
+}
+
 std::optional<int> current_player(const AnyState& state) {
   const Acting acting = state.acting();
   return acting == kFirst || acting == kSecond ? std::optional(acting == kSecond ? 1 : 0) : std::nullopt;
@@ -306,6 +313,10 @@ void bind_state(nb::module_& m) {
            "Return the best actions by the game's simple player, an int32 array; None if the game has no such player.\n\n"
            "In PyRat these are the steps on shortest ways to the nearest cheese.",
            nb::sig("def greedy_actions(self, player: int | None = None) -> NDArray[numpy.int32] | None"))
+      .def("planned_actions", &planned_actions, "player"_a = nb::none(),
+           "Return the actions that a player who plans ahead begins with, an int32 array; None if the game has no such "
+           "player.\n\nIn PyRat it chooses well which piece of cheese to go for first: see ``rf.evaluators.Planner``.",
+           nb::sig("def planned_actions(self, player: int | None = None) -> NDArray[numpy.int32] | None"))
       .def("legal_mask", &legal_mask, "player"_a = nb::none(),
            "Return a bool array of length num_actions that is True for legal actions.",
            nb::sig("def legal_mask(self, player: int | None = None) -> NDArray[numpy.bool_]"))

@@ -40,6 +40,7 @@ PlaySettings to_play(const nb::dict& d, const Settings& search) {
   s.rollouts = field<int>(d, "rollouts");
   s.greedy = field<bool>(d, "greedy");
   s.prior = static_cast<float>(field<double>(d, "prior"));
+  s.planner = field<bool>(d, "planner");
   return s;
 }
 

@@ -216,7 +216,7 @@ class BoundGroup {
   // As Search.run_native for each; `seconds` is for all of them together, so the last may go without, unless it is late
   // already.
   std::int64_t run_native(const nb::list& searches, int rollouts, std::uint64_t seed,
-                          const std::vector<std::int64_t>& simulations, double seconds, bool greedy, float prior) {
+                          const std::vector<std::int64_t>& simulations, double seconds, bool greedy, float prior, bool planner) {
     using Clock = std::chrono::steady_clock;
     const auto group = group_.use();
     const Leased list(searches);
@@ -227,7 +227,7 @@ class BoundGroup {
     threads->share(list.size(), 1, [&](std::size_t i) {
       const std::chrono::duration<double> left = deadline - Clock::now();
       if (simulations[i] > 0 && (left.count() > 0.0 || seconds <= 0.0))
-        done += list[i].run_native({rollouts, seed, greedy, prior}, simulations[i], seconds <= 0.0 ? 0.0 : left.count());
+        done += list[i].run_native({rollouts, seed, greedy, prior, planner}, simulations[i], seconds <= 0.0 ? 0.0 : left.count());
     });
     return done;
   }
@@ -262,11 +262,11 @@ void bind_search(nb::module_& m) {
       .def("release_slots", [](BoundSearch& s) { s.search.use()->release_slots(); },
            "Give the slots of latent states back: the search may still be looked at, but not go on.")
       .def("run_native", [](BoundSearch& s, int rollouts, std::uint64_t seed, std::int64_t simulations, double seconds,
-                            bool greedy, float prior) {
+                            bool greedy, float prior, bool planner) {
              const auto search = s.search.use();
              const MaybeRelease release(search->needs_python());
-             return search->run_native({rollouts, seed, greedy, prior}, simulations, seconds);
-           }, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a, "greedy"_a = false, "prior"_a = 0.0f)
+             return search->run_native({rollouts, seed, greedy, prior, planner}, simulations, seconds);
+           }, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a, "greedy"_a = false, "prior"_a = 0.0f, "planner"_a = false)
       .def("report", [](const BoundSearch& s, const nb::list& path) {
              const auto search = s.search.use();
              const PythonSection section(search->needs_python());
@@ -320,9 +320,10 @@ void bind_search(nb::module_& m) {
            "Collect up to ``leaves`` leaves of every search and write them to the arrays, search after search. ``number`` "
            "(0, 1, ...) tells the batches apart that are in flight at once.")
       .def("run_native", &BoundGroup::run_native, "searches"_a, "rollouts"_a, "seed"_a, "simulations"_a, "seconds"_a,
-           "greedy"_a = false, "prior"_a = 0.0f,
+           "greedy"_a = false, "prior"_a = 0.0f, "planner"_a = false,
            nb::sig("def run_native(self, searches: list[Search], rollouts: int, seed: int, "
-                   "simulations: Sequence[int], seconds: float, greedy: bool = False, prior: float = 0.0) -> int"));
+                   "simulations: Sequence[int], seconds: float, greedy: bool = False, prior: float = 0.0, "
+                   "planner: bool = False) -> int"));
 
   m.def("make_search", &make_native, "state"_a, "settings"_a,
         nb::sig("def make_search(state: State, settings: dict[str, Any]) -> Search"));

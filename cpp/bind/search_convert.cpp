@@ -77,6 +77,7 @@ Settings to_settings(const nb::dict& d) {
   s.noise_alpha = field<double>(d, "noise_alpha");
   s.noise_fraction = field<double>(d, "noise_fraction");
   s.rollout_share = field<double>(d, "rollout_share");
+  s.rollout_plans = field<std::string>(d, "rollout_by") == "planner";
   s.max_in_flight = field<double>(d, "max_in_flight");
   s.max_nodes = d["max_nodes"].is_none() ? 0 : field<std::uint32_t>(d, "max_nodes");
   s.threads = field<int>(d, "threads");

@@ -61,6 +61,7 @@ class AnyState {
   virtual std::optional<float> heuristic() const = 0;
   virtual Stakes stakes() const = 0;  // without bounds where the rules know none
   virtual std::optional<std::vector<Action>> greedy(int player) const = 0;  // see rules.hpp; the player must act
+  virtual std::optional<std::vector<Action>> planned(int player) const = 0;  // likewise
   virtual std::vector<Action> actions(int player) const = 0;
   // One action per outcome, and for every action its outcome or -1.
   virtual std::pair<std::vector<Action>, std::vector<std::int16_t>> outcomes(int player) const = 0;
@@ -135,6 +136,17 @@ class StateOf final : public AnyState {
     if constexpr (HasGreedy<R>) {
       std::vector<Action> list(static_cast<std::size_t>(rules_.num_actions()));
       list.resize(static_cast<std::size_t>(rules_.greedy(position_, player, list.data())));
+      return list;
+    } else {
+      return std::nullopt;
+    }
+  }
+  std::optional<std::vector<Action>> planned(int player) const override {
+    if constexpr (HasPlan<R>) {
+      std::vector<Action> list;
+      const std::uint64_t chosen = rules_.plan(position_, 1.0).actions[static_cast<std::size_t>(player)];
+      for (Action action = 0; action < rules_.num_actions(); ++action)
+        if (chosen >> action & 1) list.push_back(action);
       return list;
     } else {
       return std::nullopt;

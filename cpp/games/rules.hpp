@@ -28,6 +28,10 @@ constexpr Action kNone = -1;  // the "action" of a player who does not act
 constexpr std::int64_t kMostTurns = 10'000;  // of a random game written in Python, before it is said not to end
 
 using Rewards = std::array<float, 2>;  // one per player
+struct Plan {
+  Rewards values{0.0f, 0.0f};
+  std::array<std::uint64_t, 2> actions{0, 0};  // of each player, a bit per action: only games with at most 64 plan
+};
 using Shape = std::vector<int>;        // of an observation: usually channels, rows, columns
 
 // Who chooses now, as a bit mask over players; or that chance decides.
@@ -143,6 +147,9 @@ concept Rules = requires(const R rules, const typename R::State state, typename 
 //   int greedy(state, player, Action* actions)   the best actions by the judgement of a simple player, ascending, at least
 //       one; for rollouts. Left out: rollouts by such a player are refused.
 
+//   Plan plan(state, double discount)      what players who plan ahead expect of the rest of the game, discounted as rewards
+//       are, and the actions that they begin with. For the evaluator Planner. Left out: it is refused.
+
 //   Rewards play_randomly(state, Rng& rng, int most, int& turns)   plays on, at most `most` turns, by actions drawn as
 //       `actions` and rng.below would draw them, player 0 first; returns the sum of the rewards, which must be exact in any
 //       order, and adds to `turns`. For speed alone. Left out: turn by turn.
@@ -190,6 +197,11 @@ concept PlaysRandomly = requires(const R rules, typename R::State state, Rng rng
 template <class R>
 concept HasGreedy = requires(const R rules, const typename R::State state, Action* actions) {
   { rules.greedy(state, 0, actions) } -> std::same_as<int>;
+};
+
+template <class R>
+concept HasPlan = requires(const R rules, const typename R::State state) {
+  { rules.plan(state, 1.0) } -> std::same_as<Plan>;
 };
 
 template <class R>

@@ -43,6 +43,7 @@ struct NativeEvaluator {
   std::uint64_t seed = 0;
   bool greedy = false;  // by the game's greedy player, otherwise at random
   float prior = 0.0f;   // the share of the prior that the greedy player's actions have, evenly; the rest is uniform
+  bool planner = false;  // values of the game's plans instead, whose actions have half of that share
 };
 
 struct SearchStats {

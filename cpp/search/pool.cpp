@@ -159,8 +159,8 @@ int Pool::advance(Slot& slot) {
     }
     if (left > 0) {
       constexpr double kSlice = 0.05;  // seconds for all games together, after which the caller may look for Ctrl-C
-      const std::int64_t made =
-          slot.search->run_native({play_.rollouts, seed_, play_.greedy, play_.prior}, left, kSlice / static_cast<double>(slots_.size()));
+      const NativeEvaluator evaluator{play_.rollouts, seed_, play_.greedy, play_.prior, play_.planner};
+      const std::int64_t made = slot.search->run_native(evaluator, left, kSlice / static_cast<double>(slots_.size()));
       if (made < left && !slot.search->proven()) return 0;
     }
     const Report found = slot.search->report({});

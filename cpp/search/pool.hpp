@@ -39,6 +39,7 @@ struct PlaySettings {
   int rollouts = -1;                    // evaluated in the core, by so many games played on; -1: from outside
   bool greedy = false;                  // these games are played by the greedy player, otherwise at random
   float prior = 0.0f;                   // of the greedy player's actions, see NativeEvaluator
+  bool planner = false;                 // no games: plans
 };
 
 class Pool {

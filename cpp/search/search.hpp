@@ -60,6 +60,8 @@ class Search final : public AnySearch {
       throw InvalidInput("error_scale needs the errors of values, which a latent model does not predict");
     if (D::kLatent && settings.rollout_share > 0.0)
       throw InvalidInput("rollout_share needs the rules of a game: no game can be played on in a latent model");
+    if (!kPlans && settings.rollout_share > 0.0 && settings.rollout_plans)
+      throw InvalidInput("rollout_by='planner' needs a game that knows a planner, as pyrat does");
     if (D::kLatent) settings_.graph = settings_.canonical = false;
     if constexpr (D::kChance) refuse_chance();
     if (!settings_.bundle) settings_.bundle = threaded() ? kBundle : 1;
@@ -205,16 +207,13 @@ class Search final : public AnySearch {
     const NativeEvaluator& evaluator;
     std::chrono::steady_clock::time_point deadline;
     bool late;  // nothing is known of the root, and no time is left
-    // Leaves get no words before their second visit (see prepare): not where look_ahead or the greedy player needs the actions
-    // at once.
+    // Leaves get no words before their second visit (see prepare): not where look_ahead or priors need the actions at once.
     bool lists_late;
   };
-  static constexpr bool kGreedy = requires(const D& dynamics, const Cursor& cursor, Action* actions) {
-    dynamics.rules().greedy(cursor, 0, actions);
-  };
-  static constexpr bool kRandomly = requires(const D& dynamics, Cursor& cursor, Rng& rng, int& turns) {
-    dynamics.rules().play_randomly(cursor, rng, 1, turns);
-  };
+  static constexpr bool kGreedy = requires(const D& d, const Cursor& cursor, Action* to) { d.rules().greedy(cursor, 0, to); };
+  static constexpr bool kPlans = requires(const D& d, const Cursor& cursor) { d.rules().plan(cursor, 1.0); };
+  static constexpr bool kRandomly =
+      requires(const D& d, Cursor& cursor, Rng& rng, int& turns) { d.rules().play_randomly(cursor, rng, 1, turns); };
   enum class Arrival { kLeaf, kDone, kCollision, kNoRoom };
 
   // What one edge of a node gets of a bundle's visits; see engine/bundles.hpp.
@@ -374,6 +373,7 @@ class Search final : public AnySearch {
   static void fill_uniform(const Graph& graph, Node& node);
   void fill_greedy(Worker& worker, Node& node, float share)
     requires(kGreedy);
+  void fill_planned(Worker& worker, Node& node, float share, const Plan& plan);
   void fill_priors(Worker& worker, const Leaf& leaf, LogitRow logits, std::size_t stride, int row);
   void fill_player(Worker& worker, const Leaf& leaf, Node& node, int player, LogitRow logits, int row);
   void finish_leaf(Worker& worker, const Cursor& cursor, NodeId id, const float* values, const std::vector<Step>& path);

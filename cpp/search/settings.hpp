@@ -46,6 +46,7 @@ struct Settings {
   double chance_exponent = 0.5;
   std::uint32_t chance_explicit = 64;  // events with no more outcomes do not widen
   double rollout_share = 0.0;  // of a game played on from a leaf, in the value that an evaluator gives it
+  bool rollout_plans = false;  // instead of that game, what the game's planner expects
   double max_in_flight = 0.25;  // leaves awaiting evaluation, as a share of the root's visits
   std::uint32_t max_nodes = 0;
   int threads = 1;

@@ -210,6 +210,13 @@ class State:
         In PyRat these are the steps on shortest ways to the nearest cheese.
         """
 
+    def planned_actions(self, player: int | None = None) -> NDArray[numpy.int32] | None:
+        """
+        Return the actions that a player who plans ahead begins with, an int32 array; None if the game has no such player.
+
+        In PyRat it chooses well which piece of cheese to go for first: see ``rf.evaluators.Planner``.
+        """
+
     def legal_mask(self, player: int | None = None) -> NDArray[numpy.bool_]:
         """
         Return a bool array of length num_actions that is True for legal actions.
@@ -374,7 +381,7 @@ class Search:
         Give the slots of latent states back: the search may still be looked at, but not go on.
         """
 
-    def run_native(self, rollouts: int, seed: int, simulations: int, seconds: float, greedy: bool = False, prior: float = 0.0) -> int: ...
+    def run_native(self, rollouts: int, seed: int, simulations: int, seconds: float, greedy: bool = False, prior: float = 0.0, planner: bool = False) -> int: ...
 
     def report(self, path: list[tuple[int, int]]) -> dict[str, Any]: ...
 
@@ -437,7 +444,7 @@ class Group:
         Collect up to ``leaves`` leaves of every search and write them to the arrays, search after search. ``number`` (0, 1, ...) tells the batches apart that are in flight at once.
         """
 
-    def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: Sequence[int], seconds: float, greedy: bool = False, prior: float = 0.0) -> int: ...
+    def run_native(self, searches: list[Search], rollouts: int, seed: int, simulations: Sequence[int], seconds: float, greedy: bool = False, prior: float = 0.0, planner: bool = False) -> int: ...
 
 def make_search(state: State, settings: dict[str, Any]) -> Search: ...
 

@@ -118,5 +118,5 @@ def test_by_name() -> None:
 
     assert repr(named_evaluator("greedy")) == "GreedyRollout(1, prior=0.5)"
     assert repr(named_evaluator("greedy:3")) == "GreedyRollout(3, prior=0.5)"
-    with pytest.raises(ValueError, match="uniform, rollout, rollout:N, greedy or greedy:N"):
+    with pytest.raises(ValueError, match="uniform, rollout, rollout:N, greedy, greedy:N or planner"):
         named_evaluator("greedy:0")

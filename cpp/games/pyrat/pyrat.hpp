@@ -19,6 +19,7 @@
 #include "games/pyrat/generate.hpp"
 #include "games/pyrat/maze.hpp"
 #include "games/pyrat/paths.hpp"
+#include "games/pyrat/plan.hpp"
 #include "games/rules.hpp"
 
 namespace ramify {
@@ -55,6 +56,7 @@ struct Setup {
   std::vector<Image> images;            // symmetries of the maze, without the identity
   Paths paths{};                        // to the pieces
   std::vector<Step> steps{};            // [cell][action]
+  Ways ways{};                          // the same, for the planner
 };
 
 struct Player {
@@ -120,6 +122,9 @@ class PyRat {
 
   // The steps on shortest ways to the nearest cheese, ascending; STAY where there is none, or no choice.
   int greedy(const State& s, int player, Action* steps) const;
+
+  // See games/pyrat/plan.hpp.
+  Plan plan(const State& s, double discount) const;
 
   // Random turns, for rollouts: what the players do between two pieces of cheese stays in registers.
   Rewards play_randomly(State& s, Rng& rng, int most, int& turns) const;
@@ -217,6 +222,13 @@ class PyRat {
   }
 
   Rewards reward(const State& s, const std::array<int, 2>& gained) const;
+  // What a game has paid, from the pieces taken, the lead in half points at its end and the weight of its last turn.
+  Rewards result_of(double first, double second, int lead, double last) const {
+    const double won = (lead > 0) - (lead < 0);
+    if (reward_ == pyrat::Reward::kCheese) return {static_cast<float>(first), static_cast<float>(second)};
+    const auto gain = static_cast<float>(reward_ == pyrat::Reward::kDifference ? first - second : won * last);
+    return {gain, -gain};
+  }
   // At least as many pieces as a player can take before the last turn.
   static int within_reach(const State& s, int player);
   // What a player can make sure of by pieces that it gets to before the other can, who may take up to `others` pieces.

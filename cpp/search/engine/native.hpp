@@ -1,5 +1,7 @@
-// Evaluators of the core: uniform priors, games played on at random or by a greedy player. Part of search/search.hpp, which includes it.
+// Evaluators of the core: uniform priors, games played on at random or by a greedy player, plans. Part of search/search.hpp, which includes it.
 #pragma once
+
+#include <bit>
 
 #include "search/search.hpp"
 
@@ -28,6 +30,29 @@ void Search<D>::fill_greedy(Worker& worker, Node& node, float share)
       const Action action = word_action(words[i]);
       const bool chosen = std::find<const Action*>(worker.actions.data(), end, action) != end;
       words[i] = make_word(chosen ? rest + share / static_cast<float>(best) : rest, action);
+    }
+  }
+}
+
+// Half of the share goes to the actions of the plan, half to those of the greedy player; what is left stays uniform.
+template <class D>
+void Search<D>::fill_planned(Worker& worker, Node& node, float share, const Plan& plan) {
+  for (int p = 0; p < 2; ++p) {
+    if (!acts(node.acting, p)) continue;
+    const std::uint64_t planned = plan.actions[static_cast<std::size_t>(p)];
+    std::uint64_t greedy = planned;
+    if constexpr (kGreedy) {
+      greedy = 0;
+      for (int k = dynamics_.rules().greedy(worker.cursor, p, worker.actions.data()) - 1; k >= 0; --k)
+        greedy |= std::uint64_t{1} << worker.actions[static_cast<std::size_t>(k)];
+    }
+    std::uint32_t* words = graph_.words(node, p);
+    for (std::uint32_t i = 0; i < node.outcomes[p]; ++i) {
+      const Action action = word_action(words[i]);
+      float prior = (1.0f - share) / static_cast<float>(node.outcomes[p]);
+      for (const std::uint64_t chosen : {planned, greedy})
+        if (chosen >> action & 1) prior += share / 2 / static_cast<float>(std::popcount(chosen));
+      words[i] = make_word(prior, action);
     }
   }
 }
@@ -119,11 +144,17 @@ bool Search<D>::roll_out(Worker& worker, const NativeRun& run, const Cursor& lea
   return true;
 }
 
-// With rollout_share: plays a game on from a leaf that awaits its evaluation, by the greedy player if the game knows one.
+// With rollout_share: plays a game on from a leaf that awaits its evaluation, by the greedy player if the game knows one; or plans.
 template <class D>
 void Search<D>::play_leaf(Worker& worker, Leaf& leaf) {
   if constexpr (!D::kLatent) {
     if (settings_.rollout_share <= 0.0) return;
+    if constexpr (kPlans)
+      if (settings_.rollout_plans) {
+        const Plan plan = dynamics_.rules().plan(leaf.cursor, settings_.discount);
+        std::copy_n(plan.values.begin(), 2, leaf.played);
+        return;
+      }
     const NativeEvaluator evaluator{1, 0, kGreedy};
     const NativeRun run{evaluator, std::chrono::steady_clock::time_point::max(), false, false};
     Rollouts rollouts;
@@ -156,9 +187,17 @@ bool Search<D>::evaluate_native(Worker& worker, const NativeRun& run) {
   Node& node = graph_.node(worker.node);
   if (node.words) fill_uniform(graph_, node);
   if constexpr (kGreedy)
-    if (run.evaluator.prior > 0.0f) fill_greedy(worker, node, run.evaluator.prior);
+    if (run.evaluator.prior > 0.0f && !run.evaluator.planner) fill_greedy(worker, node, run.evaluator.prior);
   try {
     if constexpr (D::kLatent) take_slot(node);
+    if constexpr (kPlans)
+      if (run.evaluator.planner) {
+        const Plan plan = dynamics_.rules().plan(worker.cursor, settings_.discount);
+        if (run.evaluator.prior > 0.0f) fill_planned(worker, node, run.evaluator.prior, plan);
+        ++worker.stats.evaluations;
+        finish_leaf(worker, worker.cursor, worker.node, plan.values.data(), worker.path);
+        return true;
+      }
     Rollouts rollouts;
     if (finish_native(worker, run, worker.cursor, worker.node, worker.path, rollouts)) return true;
     worker.paused.emplace(Paused{{worker.cursor, worker.node, worker.path}, std::move(rollouts)});
@@ -253,6 +292,7 @@ std::int64_t Search<D>::run_native(const NativeEvaluator& evaluator, std::int64_
   using Clock = std::chrono::steady_clock;
   if constexpr (!kGreedy)
     if (evaluator.greedy) throw InvalidInput("greedy rollouts need a game that knows a greedy player, as pyrat does");
+  if (!kPlans && evaluator.planner) throw InvalidInput("plans need a game that knows a planner, as pyrat does");
   if (weighted())
     throw InvalidInput("error_scale needs an evaluator that predicts the errors of its values: evaluators of the core do not");
   const auto allowed = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e9));

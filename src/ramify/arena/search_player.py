@@ -100,8 +100,8 @@ class NetworkUser(PlayerConfig):
 class SearchPlayerConfig(NetworkUser, SearchConfig):
     """A player that searches: all settings of ``SearchConfig``, and the evaluator.
 
-    ``evaluator`` is "uniform", "rollout", "rollout:N" or "greedy"; a ``network`` (a file, the folder of a training
-    run or a checkpoint, or the name of a shipped network) replaces it. Each turn is a new search.
+    ``evaluator`` is "uniform", "rollout", "rollout:N", "greedy" or "planner"; a ``network`` (a file, the folder of a
+    training run or a checkpoint, or the name of a shipped network) replaces it. Each turn is a new search.
     """
 
     what: ClassVar[str] = "player"
@@ -109,8 +109,8 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
     kind: Literal["search"] = "search"
     evaluator: str = Field(
         DEFAULT_EVALUATOR,
-        pattern=r"^(uniform|(rollout|greedy)(:[1-9]\d{0,8})?)$",
-        description="Evaluator used without a network: uniform, rollout, rollout:N, or greedy.",
+        pattern=r"^(uniform|planner|(rollout|greedy)(:[1-9]\d{0,8})?)$",
+        description="Evaluator used without a network: uniform, rollout, rollout:N, greedy, or planner.",
     )
     acting: Method | Literal["lcb"] = Field("visits", description="Policy from which actions are chosen.")
 
@@ -135,6 +135,8 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
         content = {**super().content(), **settings}
         if self.error_scale is None:  # as in results stored before there was this setting
             del content["error_scale"]
+        if self.rollout_by == "greedy":  # likewise
+            del content["rollout_by"]
         return content
 
     def open(self, game: Game) -> SearchPlayer:

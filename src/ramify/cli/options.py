@@ -103,7 +103,7 @@ Evaluator = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The evaluator without a network: uniform, rollout, rollout:N, or greedy (PyRat).",
+        help="The evaluator without a network: uniform, rollout, rollout:N, greedy or planner (PyRat).",
         show_default="rollout",
     ),
 ]
@@ -213,7 +213,7 @@ def read_cluster(address: str | None) -> ClusterConfig | None:
 
 
 def read_evaluator(text: str | None) -> NativeEvaluator:
-    """The evaluator named uniform, rollout, rollout:N or greedy; None: what a search uses without one."""
+    """The evaluator named uniform, rollout, rollout:N, greedy or planner; None: what a search uses without one."""
     from ramify.engine.native import named_evaluator
 
     return named_evaluator() if text is None else named_evaluator(text)

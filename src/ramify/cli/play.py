@@ -52,9 +52,8 @@ def play(
     """Play a game against the search, or against another player.
 
     Without --network the search uses a shipped network if there is one for the
-    game, otherwise material in chess (--network material), games of greedy
-    players in PyRat (--network greedy), and random playouts in other games
-    (--network rollout).
+    game, otherwise material in chess (--network material), plans in PyRat
+    (--network planner), and random playouts in other games (--network rollout).
 
     Type a move by its name when it is your turn. PyRat is played with the arrow
     keys in a terminal. These are the commands:

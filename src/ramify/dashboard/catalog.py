@@ -19,7 +19,7 @@ from ramify.dashboard.runs import RunFolder
 from ramify.engine import Searcher
 from ramify.engine.batch import NativeEvaluator
 from ramify.engine.cache import EvaluationCache
-from ramify.evaluators.simple import GreedyRollout, Rollout, rollouts_of
+from ramify.evaluators.simple import GreedyRollout, Planner, Rollout, best_native, rollouts_of
 from ramify.games import Game, list_games, make
 from ramify.games.registry import presets
 from ramify.presentation.names import game_title
@@ -37,8 +37,8 @@ BOARDS: tuple[tuple[str, dict[str, Any]], ...] = (
 TITLES = {"tictactoe": "Tic-tac-toe"}
 KEPT = 12  # evaluators in memory
 MOST_CACHED, CACHE_BYTES = 50_000, 32 << 20  # evaluations of each that are kept: positions, and about so much memory
-ROLLOUT, MATERIAL, GREEDY = "rollout", "material", "greedy"
-PLAIN = (ROLLOUT, MATERIAL, GREEDY)  # evaluators without a network
+ROLLOUT, MATERIAL, GREEDY, PLANNER = "rollout", "material", "greedy", "planner"
+PLAIN = (ROLLOUT, MATERIAL, GREEDY, PLANNER)  # evaluators without a network
 LONGEST = 200  # characters of the parameters of a game
 LARGEST = 200  # number in the parameters of a game of OpenSpiel
 EXPLODING = ("openspiel:blotto",)
@@ -106,6 +106,8 @@ class Catalog:
         found += [Choice(f"file:{i}", Path(file).stem) for i, file in enumerate(self.config.networks)]
         if game.name == "chess":
             found.append(Choice(MATERIAL, "material count"))
+        if isinstance(best_native(game), Planner):
+            found.append(Choice(PLANNER, Planner.knowledge))
         if isinstance(rollouts_of(game), GreedyRollout):
             found.append(Choice(GREEDY, GreedyRollout.knowledge))
         found.append(Choice(ROLLOUT, Rollout.knowledge))

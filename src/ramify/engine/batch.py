@@ -87,12 +87,14 @@ class Evaluator(Protocol):
 class NativeEvaluator:
     """An evaluator built into the compiled core: ``rollouts`` games per leaf, or value 0 without rollouts.
 
-    The games are played at random, or by the greedy player that the game knows.
+    The games are played at random, or by the greedy player that the game knows; or no games are played, and the value
+    is what the game's planner expects.
     """
 
     rollouts: int = 0
     greedy: bool = False
-    prior: float = 0.0  # the share of the prior that the greedy player's actions have
+    prior: float = 0.0  # the share of the prior that the actions of these players have
+    planner: bool = False
 
 
 @dataclass(frozen=True)

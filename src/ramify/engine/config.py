@@ -248,6 +248,13 @@ class SearchConfig(Settings):
             "its greedy player if it knows one, as PyRat does, otherwise at random. Evaluators of the core do without."
         ),
     )
+    rollout_by: Literal["greedy", "planner"] = Field(
+        "greedy",
+        description=(
+            "With rollout_share: what is mixed in is the result of a game as described there, or what the game's "
+            "planner expects (PyRat)."
+        ),
+    )
     max_in_flight: float = Field(
         0.25,
         gt=0,

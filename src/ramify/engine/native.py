@@ -50,22 +50,49 @@ class GreedyRollout(Rollout):
 
     def __init__(self, games: int = 1, prior: float = 0.5) -> None:
         super().__init__(games)
-        if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0 <= prior < 1:
-            raise ValueError(f"prior must be a number from 0 to less than 1, not {prior!r}")
-        self.prior = float(prior)
+        self.prior = _checked_share(prior)
 
     def __repr__(self) -> str:
         return f"GreedyRollout({self.rollouts}, prior={self.prior:g})"
 
 
-ROLLOUTS = {"rollout": Rollout, "greedy": GreedyRollout}  # by name
+class Planner(Rollout):
+    """The value is what players expect who choose well where to go first. Runs inside the core, without chance.
+
+    In PyRat each player has up to four goals: the nearest pieces of cheese, those first that the other player does not
+    reach before. The rest of the game is played for every pair of goals; after these, both go for the nearest piece.
+    Each player chooses the goal whose worst result is the best. Half of the share ``prior`` of the prior goes to the
+    steps that lead to such goals (``state.planned_actions``), half to those of the greedy player; the rest is uniform.
+    """
+
+    c_puct = 0.8
+    knowledge = "plans"
+    planner = True
+
+    def __init__(self, prior: float = 0.5) -> None:
+        super().__init__(1)
+        self.prior = _checked_share(prior)
+
+    def __repr__(self) -> str:
+        return f"Planner(prior={self.prior:g})"
+
+
+def _checked_share(prior: float) -> float:
+    if isinstance(prior, bool) or not isinstance(prior, int | float) or not 0 <= prior < 1:
+        raise ValueError(f"prior must be a number from 0 to less than 1, not {prior!r}")
+    return float(prior)
+
+
+ROLLOUTS: dict[str, type[Rollout]] = {"rollout": Rollout, "greedy": GreedyRollout, "planner": Planner}  # by name
 
 
 def named_evaluator(text: str = DEFAULT_EVALUATOR) -> NativeEvaluator:
-    """The evaluator named uniform, rollout, rollout:N, greedy or greedy:N; a ValueError for any other name."""
+    """The evaluator named uniform, rollout, rollout:N, greedy, greedy:N or planner; a ValueError for any other name."""
     name, separator, count = text.partition(":")
-    if text == "uniform":
-        return Uniform()
-    if name not in ROLLOUTS or (separator and not (count.isdecimal() and int(count) > 0)):
-        raise ValueError(f"the evaluator must be uniform, rollout, rollout:N, greedy or greedy:N, not {text!r}")
+    if text in ("uniform", "planner"):
+        return Uniform() if text == "uniform" else Planner()
+    if name not in ("rollout", "greedy") or (separator and not (count.isdecimal() and int(count) > 0)):
+        raise ValueError(
+            f"the evaluator must be uniform, rollout, rollout:N, greedy, greedy:N or planner, not {text!r}"
+        )
     return ROLLOUTS[name](int(count) if separator else 1)

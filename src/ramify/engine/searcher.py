@@ -453,7 +453,8 @@ class Searcher:
             seconds = min(NATIVE_SECONDS, budget.seconds())
             if len(searches) == 1:
                 native = self._native
-                searches[0].run_native(native.rollouts, self.seed, simulations[0], seconds, native.greedy, native.prior)
+                players = native.greedy, native.prior, native.planner
+                searches[0].run_native(native.rollouts, self.seed, simulations[0], seconds, *players)
             else:
                 self._native_round(group, searches, simulations, seconds)
 
@@ -491,6 +492,7 @@ class Searcher:
             seconds,
             evaluator.greedy,
             evaluator.prior,
+            evaluator.planner,
         )
 
     def _result(self, search: _core.Search, state: State, budget: Budget, own: bool = True) -> SearchResult:

@@ -11,7 +11,7 @@ from ramify.evaluators.cache import Cached
 from ramify.evaluators.ensemble import Ensemble
 from ramify.evaluators.onnx import Onnx
 from ramify.evaluators.pending import Pending
-from ramify.evaluators.simple import Function, GreedyRollout, Rollout, Uniform
+from ramify.evaluators.simple import Function, GreedyRollout, Planner, Rollout, Uniform
 from ramify.evaluators.symmetries import Symmetries
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Network",
     "Onnx",
     "Pending",
+    "Planner",
     "Rollout",
     "RunConfig",
     "Symmetries",

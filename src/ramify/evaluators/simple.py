@@ -8,18 +8,26 @@ from typing import Any
 
 from ramify._core import EvaluatorError
 from ramify.engine.batch import Batch, Evaluation
-from ramify.engine.native import GreedyRollout, Rollout, Uniform
+from ramify.engine.native import GreedyRollout, Planner, Rollout, Uniform
 from ramify.games import Game
 
-__all__ = ["Function", "GreedyRollout", "Rollout", "Uniform", "rollouts_of"]
+__all__ = ["Function", "GreedyRollout", "Planner", "Rollout", "Uniform", "best_native", "rollouts_of"]
 
 
 def rollouts_of(game: Game) -> Rollout:
     """The rollouts that suit a game: games of the greedy player that it knows, otherwise random games."""
+    return GreedyRollout() if _knows(game, "greedy_actions") else Rollout()
+
+
+def best_native(game: Game) -> Rollout:
+    """The strongest evaluator of a game without a network: its planner if it has one, else rollouts that suit it."""
+    return Planner() if _knows(game, "planned_actions") else rollouts_of(game)
+
+
+def _knows(game: Game, method: str) -> bool:
     state = game.initial_state()
-    greedy = getattr(state, "greedy_actions", None)  # games written in Python have none
-    known = greedy is not None and greedy(0 if game.simultaneous else state.current_player) is not None
-    return GreedyRollout() if known else Rollout()
+    actions = getattr(state, method, None)  # games written in Python have none
+    return actions is not None and actions(0 if game.simultaneous else state.current_player) is not None
 
 
 class Function:

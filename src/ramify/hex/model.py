@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ramify.arena.network_files import network_file, open_onnx
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.engine.native import ROLLOUTS
-from ramify.evaluators.simple import rollouts_of
+from ramify.evaluators.simple import best_native
 from ramify.games import Game, State, make
 
 
@@ -73,8 +73,8 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
     """The evaluator for this game, and its name.
 
     ``network`` is a ``.safetensors`` or ``.onnx`` file, the folder of a training run or a checkpoint, the name of a
-    shipped network, ``rollout`` or, in PyRat, ``greedy``. By default it is the shipped network for this game, if there
-    is one and torch is installed, else rollouts: by greedy players in PyRat, by random ones in other games.
+    shipped network, ``rollout`` or, in PyRat, ``planner`` or ``greedy``. By default it is the shipped network for this
+    game, if there is one and torch is installed, else plans in PyRat and rollouts in other games.
     """
     if network in ROLLOUTS:
         return (rollouts := ROLLOUTS[network]()), rollouts.knowledge
@@ -85,7 +85,7 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
 
         if (found := for_game(game)) is not None:
             return _from_file(found.file, game, None), found.name
-    return (rollouts := rollouts_of(game)), rollouts.knowledge
+    return (rollouts := best_native(game)), rollouts.knowledge
 
 
 def state_of_tensor(board_tensor: Any) -> State:

@@ -9,7 +9,7 @@ from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.access import OnInterrupt
 from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.cache import EvaluationCache
-from ramify.engine.native import GreedyRollout
+from ramify.engine.native import GreedyRollout, Planner
 from ramify.engine.result import action_by
 from ramify.games import Game, State
 from ramify.presentation import SIMULATIONS
@@ -116,7 +116,7 @@ def play_searcher(
         "solver": proves(game),
         "max_nodes": 1_000_000,
     }
-    if isinstance(evaluator, GreedyRollout):  # what is best with it: docs/decisions/0053-greedy-rollouts.md
+    if isinstance(evaluator, GreedyRollout | Planner):  # what is best: docs/decisions/0053-greedy-rollouts.md
         usual["normalize"] = "remaining"
     return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed, cache=cache)
 

@@ -16,7 +16,7 @@ from ramify.arena.network_files import network_file, open_evaluator
 from ramify.base.settings import Settings
 from ramify.engine import SearchConfig
 from ramify.engine.batch import Evaluator, NativeEvaluator
-from ramify.evaluators import GreedyRollout
+from ramify.evaluators import Planner
 from ramify.games import Game, State, make
 from ramify.protocols.anytime import AnytimeSearch
 from ramify.pyrat import DIRECTIONS
@@ -38,9 +38,7 @@ class BotSettings(Settings):
 
     seconds: float = Field(0.1, gt=0, le=SECONDS, description="Time per turn if a turn does not name its own.")
     simulations: int = Field(2**53, ge=1, le=2**62, description="Most simulations per turn.")
-    network: str | None = Field(
-        None, description="The network, as for --network; None: games played on by greedy players."
-    )
+    network: str | None = Field(None, description="The network, as for --network; None: plans without a network.")
     max_nodes: int = Field(500_000, ge=1, le=2**31, description="Most nodes of the search graph.")
     search: dict[str, Any] = Field({}, description="Further settings of the search.")
     seed: int = Field(0, ge=0, description="Seed of the search.")
@@ -146,13 +144,13 @@ class PyRatBot:
             "max_nodes": self.settings.max_nodes,
             "graph": True,
         }
-        if self.settings.network is None:  # what is best with greedy players: docs/decisions/0053-greedy-rollouts.md
+        if self.settings.network is None:  # what is best: docs/decisions/0053-greedy-rollouts.md
             own["normalize"] = "remaining"
         return SearchConfig(**{**own, **self.settings.search})
 
     def _evaluator(self, game: Game) -> Evaluator | NativeEvaluator:
         if self.settings.network is None:
-            return GreedyRollout()
+            return Planner()
         return open_evaluator(game, self.settings.network, device="cpu", exact=False)
 
 

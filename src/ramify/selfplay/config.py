@@ -7,6 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from ramify.base.settings import Settings
+from ramify.engine.batch import NativeEvaluator
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import Method, NashConfig
 
@@ -99,8 +100,8 @@ class PlayConfig(Settings):
             raise ValueError("temperature_end must not be greater than temperature")
         return self
 
-    def core(self, search: SearchConfig, *, rollouts: int, greedy: bool = False, prior: float = 0.0) -> dict[str, Any]:
-        """The settings in the form of the compiled pool."""
+    def core(self, search: SearchConfig, native: NativeEvaluator | None = None) -> dict[str, Any]:
+        """The settings in the form of the compiled pool; ``native`` is the evaluator if it is one of the core."""
         return {
             "simulations": search.simulations,
             "fast_simulations": search.fast_simulations or 0,
@@ -117,7 +118,8 @@ class PlayConfig(Settings):
             "leaves": search.batch_size,
             "max_moves": self.max_moves or 0,
             "acting": {"method": self.acting, "nash": self.nash.model_dump()},
-            "rollouts": rollouts,
-            "greedy": greedy,
-            "prior": prior,
+            "rollouts": -1 if native is None else native.rollouts,
+            "greedy": native is not None and native.greedy,
+            "prior": 0.0 if native is None else native.prior,
+            "planner": native is not None and native.planner,
         }

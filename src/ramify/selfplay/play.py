@@ -81,8 +81,8 @@ class SelfPlay:
         if self.play.acting == "average" and self.search.selection not in ("regret", "exp3"):
             raise ValueError('acting="average" needs the search setting selection="regret" or "exp3"')
         native = self.evaluator if isinstance(self.evaluator, NativeEvaluator) else None
-        rollouts, greedy, prior = (-1, False, 0.0) if native is None else (native.rollouts, native.greedy, native.prior)
-        self._native = rollouts >= 0
+        rollouts = 0 if native is None else native.rollouts
+        self._native = native is not None
         if rollouts > 0 or self.play.max_moves is None:
             refuse_endless(game, NEED_AN_END if rollouts > 0 else CUT_GAMES)
         latent = latent_source(game, evaluator, self.play, fixed_batches) if hasattr(evaluator, "recurrent") else None
@@ -91,7 +91,7 @@ class SelfPlay:
         self._pool = _core.make_pool(
             game,
             self.search.replace(threads=1).model_dump(),
-            self.play.core(self.search, rollouts=rollouts, greedy=greedy, prior=prior),
+            self.play.core(self.search, native),
             self.seed,
             parallel_games,
             list(unfinished),
