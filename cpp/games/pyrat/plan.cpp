@@ -216,7 +216,7 @@ Plan PyRat::plan(const State& s, double discount) const {
     for (int k = 0; k < goals[p].count; ++k) {
       if (worst[p][k] != worst[p][best[p]]) continue;
       const bool waits = who.mud > 0 || goals[p][k] == kNoGoal;
-      plan.actions[static_cast<std::size_t>(p)] |= std::uint64_t{1} << (waits ? kStay : setup.ways.steps(who.cell)[goals[p][k]]);
+      plan.actions[static_cast<std::size_t>(p)] |= std::uint64_t{1} << (waits ? static_cast<unsigned>(kStay) : setup.ways.steps(who.cell)[goals[p][k]]);
     }
   }
   plan.values = results[best[0]][best[1]];
