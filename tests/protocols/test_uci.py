@@ -23,11 +23,14 @@ import ramify as rf
 from ramify.chess import ChessNN, centipawns
 from ramify.cli.app import app
 from ramify.evaluators import Function
+from ramify.evaluators.backends import installed
+from ramify.evaluators.kept import may_have_gpu
 from ramify.protocols.clock import seconds_for_move
 from ramify.protocols.tablebases import Tablebases
 from ramify.protocols.uci import serve
 from ramify.protocols.uci_limits import Limits
 from ramify.protocols.uci_options import OPTIONS, UciSettings, changed
+from tests.children import run_child
 from tests.protocols.uci_session import MATE_IN_TWO, PATIENCE, Session, infos
 
 COMMAND = [sys.executable, "-m", "ramify", "uci"]
@@ -467,6 +470,22 @@ def test_nothing_heavy_is_loaded_without_a_network() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(may_have_gpu() or len(installed()) < 2, reason="torch is needed to run networks here")
+def test_the_second_start_with_the_shipped_network_does_without_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAMIFY_CACHE", str(tmp_path))
+    monkeypatch.setenv("RAMIFY_BACKEND", installed()[0])
+    code = (
+        "import sys; from ramify.protocols.uci import UciEngine; e = UciEngine(print); e.execute('isready');"
+        "e.execute('go nodes 40'); e.finish(); print('torch' in sys.modules)"
+    )
+    first, second = (run_child(code, timeout=120).split() for _ in range(2))
+    assert (first[0], first[-1], second[0], second[-1]) == ("readyok", "True", "readyok", "False")
+    assert first[first.index("bestmove") : -1] == second[second.index("bestmove") : -1]
 
 
 def test_nobody_listening_ends_the_program() -> None:

@@ -94,11 +94,11 @@ def make_searcher(
 
 def shipped_network(game: Game) -> str | None:
     """The name of the shipped network for a game, if there is one and it can be run."""
-    try:
-        from ramify.networks.pretrained import for_game
-    except ImportError:
-        return None
-    found = for_game(game)
+    from importlib.util import find_spec
+
+    from ramify.base.shipped import shipped_for
+
+    found = shipped_for(game) if find_spec("torch") is not None else None
     return None if found is None else found.name
 
 
