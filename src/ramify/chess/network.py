@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,9 +93,8 @@ class ChessNN:
             raise ValueError("only torch networks can be saved; this one was loaded from an ONNX or Keras file")
         from ramify import networks
 
-        if file.suffix == ".onnx":
-            return networks.export_onnx(file, self._network.module)
-        return networks.save(file, self._network.module)
+        module = cast(networks.GameNetwork, self._network.module)
+        return networks.export_onnx(file, module) if file.suffix == ".onnx" else networks.save(file, module)
 
     def predict(self, game: ChessGame) -> tuple[NDArray[np.float64], float]:
         """The prior of every move, float64[4672], and the value for the player to move."""
