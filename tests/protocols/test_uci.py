@@ -312,14 +312,30 @@ def test_a_network_by_option(session: Session, tmp_path: Path) -> None:
     assert session.go("go nodes 20")[-1].startswith("bestmove ")
     session.send("setoption name Network value rollout")
     assert session.go("go nodes 20")[-1].startswith("bestmove ")
-    broken = Session(network="nowhere.onnx")
+    broken = Session(network=str(file))
+    file.unlink()  # after the start, before it is loaded
     assert "by material" in broken.send("isready")[0]
     assert broken.go()[-1].startswith("bestmove ")
+
+
+def test_a_network_of_another_game_is_refused(session: Session) -> None:
+    before = session.engine.settings
+    (line,) = session.send("setoption name Network value hex-7")
+    assert line.startswith("info string setoption: ")
+    assert line.endswith("is a network for hex, not for chess")
+    assert session.engine.settings == before
+    done = CliRunner().invoke(app, ["uci", "--network", "hex-7"], input="isready\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "is a network for hex, not for chess" in done.stderr
 
 
 def test_settings_are_checked() -> None:
     with pytest.raises(ValueError, match="c_put"):
         Session(search={"c_put": 1})
+    with pytest.raises(ValueError, match="is a network for hex, not for chess"):
+        Session(network="hex-7")
+    with pytest.raises(ValueError, match="there is no network 'nowhere.onnx'"):
+        Session(network="nowhere.onnx")
     assert changed(UciSettings(), "move overhead", "100").overhead_ms == 100
     assert changed(UciSettings(syzygy="x"), "SyzygyPath", "<empty>").syzygy == ""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.arena.network_files import network_file, open_onnx, run_network
+from ramify.arena.network_files import check_game, network_file, open_onnx, run_network
 from ramify.base.shipped import shipped_for
 from ramify.chess.game import ChessGame
 from ramify.chess.keras_model import load_keras
@@ -127,6 +127,17 @@ def chess_evaluator(network: str | None = None) -> tuple[Evaluator | NativeEvalu
     loaded = ChessNN()
     loaded.load_model(name)
     return loaded.evaluator, Path(name).resolve().stem
+
+
+def check_network(network: str) -> None:
+    """Raise a ValueError if there is no such network as for ``chess_evaluator``, or if it is one for another game."""
+    if network in ("", MATERIAL, ROLLOUT) or network.endswith(".keras"):
+        return
+    game, file = make("chess"), network_file(network)
+    if file.suffix == ".onnx":
+        open_onnx(game, file)
+    else:
+        check_game(game, file)
 
 
 def shipped_network() -> str | None:
