@@ -82,7 +82,10 @@ def read_records(file: Path) -> list[GameRecord]:
     found: list[GameRecord] = []
     problems: list[GameFileError] = []
     for read in read_games(file):
-        (problems if isinstance(read, GameFileError) else found).append(read)  # type: ignore[attr-defined]
+        if isinstance(read, GameFileError):
+            problems.append(read)
+        else:
+            found.append(read)
     if not found:
         raise problems[0] if problems else GameFileError(f"{file}: there is no game in this file")
     for problem in problems:
