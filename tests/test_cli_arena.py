@@ -15,6 +15,8 @@ import pytest
 
 import ramify as rf
 from ramify.arena import match, read_player, short_names
+from ramify.arena.player import player_kind
+from ramify.base.settings import settable
 from tests.store.helpers import saved
 
 pytest.importorskip("sqlalchemy")
@@ -239,3 +241,14 @@ def test_progress_says_how_fast_and_how_long(
         assert watch is not None
         watch(Progress(100, 60, 20, 10.0))
     assert "60/100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["uci", "search", "alphabeta"])
+def test_help_lists_the_settings_of_a_kind_of_player(run, kind: str) -> None:
+    code, out, err = run("match", "chess", f"{kind}:help", "random")
+    assert (code, err) == (0, "")
+    config = player_kind(kind)
+    assert config is not None
+    listed = [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert listed == ["setting", *settable(config.model_fields)]
+    assert run("play", "chess", "--network", "material", "--against", f"{kind}:help")[1] == out

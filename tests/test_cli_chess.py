@@ -12,6 +12,7 @@ import chess
 import pytest
 from typer.testing import CliRunner
 
+from ramify.chess import MaterialEvaluator
 from ramify.cli.app import app
 
 SCHOLAR = "e4 e5 Bc4 Nc6 Qh5 Nf6"  # Qxf7 mates
@@ -67,3 +68,32 @@ def test_without_python_chess_moves_are_in_uci_notation(monkeypatch: pytest.Monk
     assert "san" not in row
     assert len(row["name"]) == 4
     assert "win draw loss" in run("--simulations", "20")
+
+
+def test_players_are_white_and_black() -> None:
+    assert "White to move" in run("--simulations", "20")
+    assert "Black to move" in run("--simulations", "20", "--actions", "e4")
+
+
+def test_without_a_network_the_shipped_one_is_used_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def chess_evaluator(network: str | None) -> tuple[object, str]:
+        asked.append(network)
+        return MaterialEvaluator(), "chess"
+
+    monkeypatch.setattr("ramify.chess.chess_evaluator", chess_evaluator)
+
+    def last_line(*arguments: str) -> str:
+        done = CliRunner().invoke(app, ["analyze", *arguments])
+        assert done.exit_code == 0, done.output
+        return str(done.stdout.splitlines()[-1])
+
+    assert "evaluated by the network chess; 1,000 simulations" in last_line("chess")
+    assert asked == [None]
+    assert "evaluated by random games; 20 simulations" in last_line(
+        "chess", "--evaluator", "rollout", "--simulations", "20"
+    )
+    assert "evaluated by random games; 10,000 simulations" in last_line("tictactoe")
+    assert "evaluated by uniform;" in last_line("hex", "--evaluator", "uniform", "--simulations", "20")
+    assert asked == [None]

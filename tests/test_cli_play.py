@@ -248,7 +248,7 @@ def test_every_kind_of_game_can_be_played(played, game: str) -> None:
     ("arguments", "move", "answer"),
     [
         (["hex", "-p", "size=4", "--against", f"htp:command={sys.executable} {FAKE_HTP}"], "a1", "Opponent: b1"),
-        (["chess", "--against", f"uci:command={sys.executable} {FAKE_UCI},depth=1"], "e2e4", "Opponent: a7a5"),
+        (["chess", "--against", f"uci:command={sys.executable} {FAKE_UCI},depth=1"], "e2e4", "Opponent: a5"),
     ],
 )
 def test_against_another_program(played, arguments: list[str], move: str, answer: str) -> None:

@@ -52,6 +52,7 @@ HOMES = {
         "ramify.evaluators.eager",
         "ramify.evaluators.latent",
         "ramify.evaluators.torch_threads",
+        "ramify.evaluators.weights",
         "ramify.training",
     ),
     "sqlalchemy": ("ramify.store",),

@@ -102,6 +102,8 @@ def play_match(own: str, opponent: str, games: int, clock: tuple[float, float], 
     rng, score = random.Random(seed), Score()
     ours, theirs = (chess.engine.SimpleEngine.popen_uci(shlex.split(command)) for command in (own, opponent))
     try:
+        for engine in (ours, theirs):
+            engine.ping()  # waits for readyok: a network is loaded before a clock runs, as in chess programs
         board = opening(rng)
         for number in range(games):
             board = opening(rng) if number % 2 == 0 else board

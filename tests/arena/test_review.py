@@ -90,3 +90,64 @@ def test_a_reviewed_game_as_pgn_and_json(run, tmp_path: Path) -> None:
     assert move["loss"] == pytest.approx(1, abs=0.2)
     assert run("review", "game.pgn", "--out", "x.sgf")[0] == 2
     assert run("review", "nothing.pgn")[0] == 2
+
+
+TWO_GAMES = """[White "Ann"]
+[Black "Bob"]
+
+{Before the game.} 1. e4 {Best by test. [%clk 0:01:00]} e5 2. Qh5 $6 (2. Nf3 {normal}) Nc6 3. Bc4 Nf6 {[%eval 9] Oh no}
+4. Qxf7# 1-0
+
+[White "Broken"]
+
+1. e4 e5 2. Ke5 *
+
+[White "Cid"]
+
+1. f3 e5 2. g4 Qh4# 0-1
+"""
+
+
+def test_all_games_of_a_file_with_the_comments_that_were_there(run, tmp_path: Path) -> None:
+    pytest.importorskip("chess")
+    import chess.pgn
+
+    (tmp_path / "games.pgn").write_text(TWO_GAMES)
+    command = ["review", "--network", "material", "--simulations", "200"]
+    code, out, err = run(*command, "games.pgn", "--out", "reviewed.pgn")
+    assert code == 0
+    assert "game 1: Ann - Bob, 1-0" in out
+    assert "game 2: Cid - Black, 0-1" in out
+    assert "Black: 2 moves" in out
+    assert "line 9" in err  # of the game that cannot be read
+    run(*command, "reviewed.pgn", "--out", "again.pgn")
+    for name in ("reviewed.pgn", "again.pgn"):
+        text = (tmp_path / name).read_text()
+        stream = io.StringIO(text)
+        first, second = chess.pgn.read_game(stream), chess.pgn.read_game(stream)
+        assert (first.headers["White"], second.headers["White"], chess.pgn.read_game(stream)) == ("Ann", "Cid", None)
+        nodes = list(first.mainline())
+        assert first.comment == "Before the game."
+        assert nodes[0].comment.endswith(" simulations. Best by test. [%clk 0:01:00]")
+        assert nodes[0].comment.count("%eval") == nodes[5].comment.count("%eval") == 1
+        assert nodes[5].comment.startswith("Blunder. [%eval 126.98]")
+        assert nodes[5].comment.endswith(" simulations. Oh no")
+        assert nodes[2].nags == {6}  # what a person has marked
+        assert "normal" not in text
+    code, out, _ = run(*command, "games.pgn", "--json", "--player", "1")
+    assert [game["players"][0] for game in json.loads(out)] == ["Ann", "Cid"]
+    (tmp_path / "none.pgn").write_text("1. Ke5 *\n")
+    code, _, err = run(*command, "none.pgn")
+    assert (code, "none.pgn, line 1" in err) == (2, True)
+
+
+def test_comments_of_sgf_files_are_kept(run, tmp_path: Path) -> None:
+    text = "(;FF[4]GM[11]SZ[3]C[Before];B[b2]C[The centre: \\\\ and \\]];W[a1];B[a2]C[Wins])"
+    (tmp_path / "game.sgf").write_text(text)
+    for source, out in (("game.sgf", "reviewed.sgf"), ("reviewed.sgf", "again.sgf")):
+        code, _, err = run("review", source, "--evaluator", "rollout", "--simulations", "100", "--out", out)
+        assert (code, err) == (0, "")
+        found = (tmp_path / out).read_text()
+        assert "C[Before]" in found
+        assert found.count("value ") == 3
+        assert found.count("The centre: \\\\ and \\]") == found.count("Wins") == 1

@@ -98,3 +98,7 @@ def test_openings_from_files(tmp_path: Path) -> None:
     assert len(turns) == 1
     with pytest.raises(ValueError, match="not a position in EPD"):
         epd_to_fen("8/8/8 w")
+    for wrong, reason in (("8/8/8 w", "not a position in EPD"), ("8/8/8/8 w - -", "8 ranks of 8 squares")):
+        epd.write_text(f"# a comment\n{fen}\n{wrong}\n")
+        with pytest.raises(ValueError, match=f"book.epd, line 3: .*{reason}"):
+            read_openings(str(epd))

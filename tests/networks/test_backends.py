@@ -76,7 +76,7 @@ def test_weights_change_between_batches(backend: str) -> None:
 
 @pytest.mark.parametrize("backend", OTHERS)
 def test_calls_are_single_threaded(backend: str) -> None:
-    opened = open_backend(backend, Inference(folded(net("hex", "3x32"))), (3, 5, 5))
+    opened = open_backend(backend, lambda: Inference(folded(net("hex", "3x32"))), (3, 5, 5))
     observations = np.zeros((64, 3, 5, 5), np.float32)
     opened.run(observations)
     here, everywhere = time.thread_time(), time.process_time()

@@ -234,8 +234,10 @@ assert "Network" in dir(rf.evaluators) and "networks" in dir(rf)
 assert "torch" not in sys.modules
 rf.evaluators.Onnx, rf.evaluators.Cached(rf.evaluators.Uniform())
 assert "torch" not in sys.modules and "onnxruntime" not in sys.modules
-rf.evaluators.Network
-assert "torch" in sys.modules and rf.evaluators.Network is not None
+rf.evaluators.Network.from_file
+assert "torch" not in sys.modules
+rf.networks.make
+assert "torch" in sys.modules
 assert not hasattr(rf, "nothing") and not hasattr(rf.evaluators, "nothing")
 """
     subprocess.run([sys.executable, "-c", code], check=True)

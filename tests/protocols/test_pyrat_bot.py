@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from typer.testing import CliRunner
 import ramify as rf
 from ramify.arena import Turn, match, player_kinds
 from ramify.cli.app import app
+from ramify.evaluators import Function
 from ramify.protocols import BotSettings, EngineError, PyRatBot, PyRatBotConfig
 from ramify.protocols.anytime import AnytimeSearch
 from ramify.pyrat import DIRECTIONS
@@ -209,6 +212,31 @@ def test_a_search_that_is_late_tells_what_it_had_found() -> None:
     search.begin(game.initial_state(seed=2), time.monotonic() + 0.05, 0.05)
     assert search.finish() is None  # the thread is still busy with the position before, which nobody asks for any more
     search.close()
+
+
+def test_a_search_that_ends_late_is_not_taken_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread may end while the next search waits for it, and no time may be left then."""
+    game, gate = rf.make("pyrat", width=5, height=5, cheese=4, max_turns=30), threading.Event()
+
+    def evaluate(batch: Any) -> Any:
+        gate.wait()
+        return rf.Evaluation(np.zeros(batch.legal.shape, np.float32), np.zeros((len(batch), 2), np.float32))
+
+    search = AnytimeSearch(game, Function(evaluate), rf.SearchConfig(simulations=20, batch=1))
+    search.begin(game.initial_state(seed=1), time.monotonic() + 0.2, 0.2)
+    assert search.finish() is None
+    wait = search._wait
+
+    def ended(until: float) -> None:
+        gate.set()
+        wait(math.inf)
+
+    with monkeypatch.context() as during:
+        during.setattr(search, "_wait", ended)
+        search.begin(game.initial_state(seed=2), time.monotonic(), 0.2)
+    assert search.finish() is None
+    search.begin(game.initial_state(seed=2))
+    assert search.finish() is not None
 
 
 def test_a_search_ends_before_a_batch_that_would_take_too_long() -> None:

@@ -7,8 +7,6 @@ import itertools
 import os
 import random
 import re
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -29,9 +27,6 @@ from ramify.protocols.uci import serve
 from ramify.protocols.uci_limits import Limits
 from ramify.protocols.uci_options import OPTIONS, UciSettings, changed
 from tests.protocols.uci_session import MATE_IN_TWO, PATIENCE, Session, infos
-
-COMMAND = [sys.executable, "-m", "ramify", "uci"]
-
 
 # --- the conversation ---
 
@@ -309,14 +304,30 @@ def test_a_network_by_option(session: Session, tmp_path: Path) -> None:
     assert session.go("go nodes 20")[-1].startswith("bestmove ")
     session.send("setoption name Network value rollout")
     assert session.go("go nodes 20")[-1].startswith("bestmove ")
-    broken = Session(network="nowhere.onnx")
+    broken = Session(network=str(file))
+    file.unlink()  # after the start, before it is loaded
     assert "by material" in broken.send("isready")[0]
     assert broken.go()[-1].startswith("bestmove ")
+
+
+def test_a_network_of_another_game_is_refused(session: Session) -> None:
+    before = session.engine.settings
+    (line,) = session.send("setoption name Network value hex-7")
+    assert line.startswith("info string setoption: ")
+    assert line.endswith("is a network for hex, not for chess")
+    assert session.engine.settings == before
+    done = CliRunner().invoke(app, ["uci", "--network", "hex-7"], input="isready\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "is a network for hex, not for chess" in done.stderr
 
 
 def test_settings_are_checked() -> None:
     with pytest.raises(ValueError, match="c_put"):
         Session(search={"c_put": 1})
+    with pytest.raises(ValueError, match="is a network for hex, not for chess"):
+        Session(network="hex-7")
+    with pytest.raises(ValueError, match=r"there is no network 'nowhere\.onnx'"):
+        Session(network="nowhere.onnx")
     assert changed(UciSettings(), "move overhead", "100").overhead_ms == 100
     assert changed(UciSettings(syzygy="x"), "SyzygyPath", "<empty>").syzygy == ""
 
@@ -434,57 +445,3 @@ def test_limits() -> None:
     assert (read.numbers["wtime"], read.get("btime"), read.infinite) == (5, 1, True)
     assert read.get("nodes") == 10**12
     assert Limits.read(["nodes", "٣", "movetime"]).unknown == ("nodes", "٣", "movetime")
-
-
-# --- the program ---
-
-
-def test_the_program_answers_over_pipes() -> None:
-    commands = (
-        "uci\nisready\nposition startpos moves e2e4\ngo nodes 30\n\xff\x00 nonsense\n" + "x" * 200_000 + "\nisready\n"
-    )
-    done = subprocess.run(
-        [*COMMAND, "--network", "material"],
-        input=commands.encode("latin-1"),
-        capture_output=True,
-        timeout=PATIENCE,
-        check=True,
-    )
-    lines = done.stdout.decode().splitlines()
-    assert lines[0].startswith("id name ramify ")
-    assert lines.count("readyok") == 2
-    assert sum(line.startswith("bestmove ") for line in lines) == 1
-    assert sum("unknown command" in line for line in lines) == 2
-    assert done.stderr == b""
-
-
-def test_nothing_heavy_is_loaded_without_a_network() -> None:
-    code = (
-        "import sys; from ramify.protocols.uci import UciEngine; e = UciEngine(lambda text: None);"
-        "e.execute('uci'); e.execute('setoption name Network value material');"
-        "e.execute('isready'); e.execute('go nodes 5'); e.finish();"
-        "print(sorted({'torch', 'chess', 'sqlalchemy', 'onnxruntime'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    assert done.stdout == "[]\n"
-
-
-def test_nobody_listening_ends_the_program() -> None:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen([*COMMAND, "--network", "material"], **pipes)  # type: ignore[call-overload]
-    process.stdin.write(b"isready\ngo movetime 500000\n")
-    process.stdin.flush()
-    assert process.stdout.readline() == b"readyok\n"
-    process.stdout.close()
-    process.stdin.close()
-    assert process.wait(PATIENCE) == 0
-    assert process.stderr.read() == b""
-    process.stderr.close()
-
-
-@pytest.mark.parametrize("option", [["--network", "nowhere.onnx"], ["-s", "c_put=1"], ["--threads", "1000"]])
-def test_wrong_options_end_the_command(option: list[str]) -> None:
-    done = CliRunner().invoke(app, ["uci", *option], input="")
-    assert done.exit_code == 2
-    assert done.stdout == ""
-    assert option[1].partition("=")[0] in done.stderr

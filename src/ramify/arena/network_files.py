@@ -10,11 +10,17 @@ import json
 import math
 import struct
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ramify.base.shipped import named, shipped_networks
 from ramify.engine.batch import Evaluator
+from ramify.evaluators.kept import runs_on_cpu
 from ramify.games import Game
+
+if TYPE_CHECKING:
+    from ramify.evaluators import Network
 
 ROWS = 8  # fixed batch size on a CPU: rounding in ONNX Runtime depends on it, and games have to be reproducible
 LONGEST = 1 << 26  # maximum size of a header in bytes
@@ -40,10 +46,8 @@ def network_file(name: str) -> Path:
             _check_kind(candidate)
             return candidate
     try:
-        from ramify.networks.pretrained import find
-
-        return find(name).file
-    except ImportError:
+        if find_spec("torch") is not None:
+            return named(name, shipped_networks()).file
         shipped = "shipped networks need torch"
     except ValueError as error:
         shipped = str(error)
@@ -156,13 +160,10 @@ def open_evaluator(
             raise ValueError(f"ONNX models are run by onnxruntime: {path} cannot be run by {backend}")
         opened: Evaluator = open_onnx(game, path, device=device, **fixed)
         return opened
-    from ramify.evaluators import Network
-
-    module = load_module(game, path)
     if fixed and not errors and (backend == "onnxruntime" or (backend is None and exports())):
-        return Onnx(module, threads=1, **fixed)
+        return Onnx(load_module(game, path), threads=1, **fixed)
     chosen = backend or ("torch" if fixed else "auto")
-    return Network(module, device, threads=1, backend=chosen, errors=errors, **fixed)
+    return run_network(game, path, device, threads=1, backend=chosen, errors=errors, **fixed)
 
 
 def load_evaluator(
@@ -172,20 +173,34 @@ def load_evaluator(
     path = network_file(name)
     if path.suffix == ".onnx":
         return open_onnx(game, path, device=device, threads=threads), network_identity(path)
+    if runs_on_cpu(device):
+        return run_network(game, path, "cpu", threads=threads), network_identity(path)
     from ramify.evaluators import network_evaluator
 
-    module = load_module(game, path)
-    return network_evaluator(module, device, threads, compile), network_identity(path)
+    return network_evaluator(load_module(game, path), device, threads, compile), network_identity(path)
 
 
 def load_module(game: Game, path: Path) -> Any:
     """The torch network in a file, for this game."""
-    facts = network_facts(path)
-    if facts["game"] != game.name:
-        raise ValueError(f"{path} is a network for {facts['game']}, not for {game.name}")
+    check_game(game, path)
     import ramify.networks as networks
 
     return networks.load(path, game)
+
+
+def run_network(game: Game, path: Path, device: str | None = None, **settings: Any) -> Network:
+    """The evaluator of a network in a ``.safetensors`` file, for this game. Torch is loaded if it is needed."""
+    check_game(game, path)
+    from ramify.evaluators import Network
+
+    return Network.from_file(path, game, device, **settings)
+
+
+def check_game(game: Game, path: Path) -> None:
+    """Raise a ValueError if a ``.safetensors`` file is a network for another game."""
+    facts = network_facts(path)
+    if facts["game"] != game.name:
+        raise ValueError(f"{path} is a network for {facts['game']}, not for {game.name}")
 
 
 def open_onnx(game: Game, path: Path, *, device: str | None = None, **settings: Any) -> Any:
@@ -205,6 +220,4 @@ def open_onnx(game: Game, path: Path, *, device: str | None = None, **settings: 
 
 def exports() -> bool:
     """Whether torch networks can be run by ONNX Runtime in this environment."""
-    from importlib.util import find_spec
-
     return all(find_spec(package) for package in ("onnxruntime", "onnx", "onnxscript"))

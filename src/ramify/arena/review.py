@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -18,6 +19,12 @@ LOSSES: tuple[tuple[float, Judgement, str], ...] = (
     (0.1, "inaccuracy", "?!"),
 )
 LINE = 8  # moves of a better line
+JUDGED = re.compile(r"\b(Blunder|Mistake|Inaccuracy)\. ")  # a mark with it is of an earlier review
+# What a review writes at a move, and evaluations of other programs, which it replaces.
+EARLIER = re.compile(
+    r"((\?\?|\?!?) )?((Blunder|Mistake|Inaccuracy)\. )?(\[%eval [^\]]*\] ?)?"
+    r"value [+-]\d+\.\d+(, \d+ simulations)?\.?|\[%eval [^\]]*\]|better:( [a-z]+\d*)+$"
+)
 
 
 @dataclass(frozen=True)
@@ -93,17 +100,25 @@ def value_of(result: SearchResult, player: int, action: int) -> float:
 
 
 def annotated(record: GameRecord, moves: Iterable[ReviewedMove], comment: Callable[[float, int], str]) -> GameRecord:
-    """The game with values as comments, marks at weak moves, and better lines as variations.
+    """The game with values as comments, before what was said already, marks at weak moves, and better lines as
+    variations.
 
     ``comment(value, simulations)`` writes the value of player 0.
     """
-    notes = [MoveNote() for _ in record.turns]
+    notes = [*record.notes, *(MoveNote() for _ in record.turns[len(record.notes) :])]
     for move in moves:
         text = comment(move.value if move.player == 0 else -move.value, move.simulations)
-        marked = bool(move.mark)
+        marked, earlier = bool(move.mark), notes[move.number]
         said = f"{move.judgement.capitalize()}. {text}" if marked else text
-        notes[move.number] = MoveNote(said, move.mark, move.better if marked else ())
+        said = ". ".join(filter(None, [said, without_review(earlier.comment)]))
+        mark = move.mark or ("" if JUDGED.search(earlier.comment) else earlier.mark)
+        notes[move.number] = MoveNote(said, mark, move.better if marked else ())
     return replace(record, notes=tuple(notes))
+
+
+def without_review(comment: str) -> str:
+    """What was said at a move, without what an earlier review has added: an evaluation stands there once."""
+    return " ".join(EARLIER.sub("", comment).split())
 
 
 def accuracy(moves: Iterable[ReviewedMove], player: int) -> float | None:

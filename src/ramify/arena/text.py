@@ -9,7 +9,7 @@ from typing import Any
 
 from ramify.arena.network_files import ENDINGS
 from ramify.arena.player import PlayerConfig, player_config, player_kind
-from ramify.base.settings import SettingsError, read_value
+from ramify.base.settings import SettingsError, SettingsHelp, read_value
 from ramify.engine.native import DEFAULT_EVALUATOR
 
 BETWEEN_SETTINGS = re.compile(r",(?=\s*[A-Za-z_]\w*\s*=)")
@@ -42,6 +42,8 @@ def parse_player(text: str) -> tuple[str, dict[str, Any]]:
     config = player_kind(kind)
     if config is None and text.strip().endswith((".safetensors", ".onnx")):
         raise SettingsError(f"{text!r} is a network, not a player; did you mean 'search:network={text.strip()}'?")
+    if config is not None and rest.strip() == "help":
+        raise SettingsHelp(config, f"players of the kind {kind}")
     fields = {} if config is None else config.model_fields
     texts = {name for name, field in fields.items() if field.annotation in (str, str | None)}
     settings: dict[str, Any] = {}

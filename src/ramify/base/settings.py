@@ -34,6 +34,14 @@ class SettingsError(ValueError):
     """Unknown or invalid settings; the message names each of them."""
 
 
+class SettingsHelp(SettingsError):  # noqa: N818 - what was asked for
+    """Raised where ``help`` stands in place of settings: ``config`` has those that there are."""
+
+    def __init__(self, config: type[Settings], what: str) -> None:
+        super().__init__(f"the settings of {what} are {', '.join(settable(config.model_fields))}")
+        self.config = config
+
+
 class Settings(BaseModel):
     """Base of every group of settings. ``what`` is the name of the group in error messages."""
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.arena.network_files import load_module, network_file, open_onnx
+from ramify.arena.network_files import check_game, network_file, open_onnx, run_network
+from ramify.base.shipped import shipped_for
 from ramify.chess.game import ChessGame
 from ramify.chess.keras_model import load_keras
 from ramify.chess.material import MaterialEvaluator
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.evaluators import Rollout
 from ramify.games import make
+
+if TYPE_CHECKING:
+    from ramify.evaluators import Network
 
 SIZE = "6x64"  # of a new network: blocks x channels
 MATERIAL, ROLLOUT = "material", "rollout"  # evaluators without a network
@@ -43,7 +45,7 @@ class ChessNN:
     ) -> None:
         self.network, self.device, self.seed = network, device, seed
         self._build = build
-        self._module: Any = None  # of torch; None for models of other libraries
+        self._network: Network | None = None  # of torch; None for models of other libraries
         self._evaluator: Evaluator | None = None
 
     @property
@@ -64,21 +66,22 @@ class ChessNN:
     def build_model(self) -> None:
         """Make a new, untrained network. Needs torch."""
         from ramify import networks
+        from ramify.evaluators import Network
 
-        self._use(networks.make(make("chess"), self.network, seed=self.seed))
+        self._use(Network(networks.make(make("chess"), self.network, seed=self.seed), self.device))
 
     def load_model(self, path: str | os.PathLike[str]) -> None:
         """Load a network: a ``.safetensors``, ``.onnx`` or ``.keras`` file, the folder of a training run or of a
         checkpoint, or the name of a shipped network. See ``ramify.chess.keras_model`` for Keras models."""
         name = os.fspath(path)
         if name.endswith(".keras"):
-            self._module, self._evaluator = None, load_keras(Path(name))
+            self._network, self._evaluator = None, load_keras(Path(name))
             return
         game, file = make("chess"), network_file(name)
         if file.suffix == ".onnx":
-            self._module, self._evaluator = None, open_onnx(game, file, device=self.device)
+            self._network, self._evaluator = None, open_onnx(game, file, device=self.device)
         else:
-            self._use(load_module(game, file))
+            self._use(run_network(game, file, self.device))
 
     def save_model(self, path: str | os.PathLike[str]) -> Path:
         """Save the network as ``.safetensors`` (also without a suffix) or export it as ``.onnx``; returns the file."""
@@ -86,13 +89,12 @@ class ChessNN:
         if file.suffix not in ("", ".safetensors", ".onnx"):
             raise ValueError(f"networks are saved as .safetensors or .onnx files, not as {file.name}")
         _ = self.evaluator  # built if need be
-        if self._module is None:
+        if self._network is None:
             raise ValueError("only torch networks can be saved; this one was loaded from an ONNX or Keras file")
         from ramify import networks
 
-        if file.suffix == ".onnx":
-            return networks.export_onnx(file, self._module)
-        return networks.save(file, self._module)
+        module = cast(networks.GameNetwork, self._network.module)
+        return networks.export_onnx(file, module) if file.suffix == ".onnx" else networks.save(file, module)
 
     def predict(self, game: ChessGame) -> tuple[NDArray[np.float64], float]:
         """The prior of every move, float64[4672], and the value for the player to move."""
@@ -107,10 +109,8 @@ class ChessNN:
         policy[legal] = powers / powers.sum()
         return policy, float(values[0, player])
 
-    def _use(self, module: Any) -> None:
-        from ramify.evaluators import Network
-
-        self._module, self._evaluator = module, Network(module, self.device)
+    def _use(self, network: Network) -> None:
+        self._network = self._evaluator = network
 
 
 def chess_evaluator(network: str | None = None) -> tuple[Evaluator | NativeEvaluator, str]:
@@ -129,9 +129,18 @@ def chess_evaluator(network: str | None = None) -> tuple[Evaluator | NativeEvalu
     return loaded.evaluator, Path(name).resolve().stem
 
 
+def check_network(network: str) -> None:
+    """Raise a ValueError if there is no such network as for ``chess_evaluator``, or if it is one for another game."""
+    if network in ("", MATERIAL, ROLLOUT) or network.endswith(".keras"):
+        return
+    game, file = make("chess"), network_file(network)
+    if file.suffix == ".onnx":
+        open_onnx(game, file)
+    else:
+        check_game(game, file)
+
+
 def shipped_network() -> str | None:
     """The name of the network for chess that comes with the package, if torch can run it; found without torch."""
-    index = resources.files("ramify").joinpath("networks", "shipped", "index.json")
-    known: dict[str, Any] = json.loads(index.read_text(encoding="utf-8"))
-    named = [name for name, facts in known.items() if facts["game"] == "chess"]
-    return named[0] if named and find_spec("torch") is not None else None
+    found = shipped_for(make("chess")) if find_spec("torch") is not None else None
+    return None if found is None else found.name

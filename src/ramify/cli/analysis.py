@@ -24,7 +24,7 @@ def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
     print_position(console, Text(data["state"]))
     for player in data["players"]:
         how = "acts simultaneously" if simultaneous else "to move"
-        console.print(f"\n[bold]player {player['player']} {how}, value {player['value']:+.3f}[/]")
+        console.print(f"\n[bold]{player['called']} {how}, value {player['value']:+.3f}[/]")
         console.print(player_table(player, simultaneous=simultaneous, ascii_only=console.options.ascii_only))
         if hidden := player["outcomes"] - len(player["actions"]):
             console.print(f"[dim]{hidden} more actions; use --top {player['outcomes']} to show all[/]")
@@ -35,7 +35,7 @@ def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
         console.print("\n[bold]tree[/]")
         console.print(Text(tree), soft_wrap=True)
     console.print()
-    console.print(summary(data["stats"]), soft_wrap=True)
+    console.print(f"evaluated by {data['evaluated_by']}; {summary(data['stats'])}", soft_wrap=True, markup=False)
 
 
 def player_table(player: dict[str, Any], *, simultaneous: bool, ascii_only: bool) -> Table:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ramify.engine import Searcher, SearchResult
     from ramify.games import Game, State
 
-SIMULATIONS, FEW_SIMULATIONS = 10_000, 1000  # without --simulations: in games of the core, and in slow ones
+SIMULATIONS, FEW_SIMULATIONS = 10_000, 1000  # without --simulations: where all is done by the core, and where not
 SIMULATIONS_HELP = (
-    f"Number of simulations. Default: {SIMULATIONS} ({FEW_SIMULATIONS} in games written in Python), or unlimited with "
-    "another limit."
+    f"Number of simulations. Default: {SIMULATIONS} ({FEW_SIMULATIONS} in games written in Python, and with the "
+    "network of chess), or unlimited with another limit."
 )
 UNLIMITED = 2**53  # simulations where time or evaluations are the limit
 PATIENCE = 2.0  # seconds until a progress bar appears
@@ -70,6 +70,10 @@ def analyze(
     table per player and one with the visits of each pair of actions. Ctrl-C
     stops the search early and shows the result so far.
 
+    Without --network and --evaluator, positions of chess are evaluated by the
+    shipped network, those of other games by random games; the last line of the
+    output says by what.
+
     \b
     ramify analyze tictactoe --actions "b2 a1"
     ramify analyze hex -p size=5 -s graph=true
@@ -82,7 +86,9 @@ def analyze(
     ramify analyze connect_four --actions "d d" -s max_seconds=5
     ramify analyze my_game --import my_game.py
     """
+    from ramify import _core
     from ramify.cli.analysis import print_analysis
+    from ramify.engine.batch import NativeEvaluator
     from ramify.presentation.described import describe, picture
 
     if svg is not None and svg.suffix.lower() not in ("", ".svg"):
@@ -91,10 +97,12 @@ def analyze(
     position = find_position(game, params, state, actions, seed)
     try:
         searched = read_only(position, only)
-        chosen = options.choose_evaluator(position.game, network, evaluator)
+        chosen, knowledge = options.choose_evaluator(position.game, network, evaluator)
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
-    searcher = make_searcher(position, simulations, settings, chosen, seed)
+    many = isinstance(position.game, _core.Game) and (network is not None or isinstance(chosen, NativeEvaluator))
+    usual = SIMULATIONS if many else FEW_SIMULATIONS
+    searcher = make_searcher(position, (simulations, usual), settings, chosen, seed)
     if svg is not None:
         write_picture(svg, position.svg())  # before the search, so that a wrong path is not found out after it
     try:
@@ -103,7 +111,7 @@ def analyze(
         fail(error)
     if svg is not None:
         write_picture(svg, picture(position, result, top))
-    data = describe(position, result, top if json or top else SHOWN)
+    data = {**describe(position, result, top if json or top else SHOWN), "evaluated_by": knowledge}
     if json:
         print_json(data)
     else:
@@ -147,17 +155,16 @@ def read_state(game: Game, text: str) -> State:
 
 
 def make_searcher(
-    state: State, simulations: int | None, settings: dict[str, Any], evaluator: Any, seed: int
+    state: State, simulations: tuple[int | None, int], settings: dict[str, Any], evaluator: Any, seed: int
 ) -> Searcher:
-    """The searcher; ends the command on a wrong setting."""
-    from ramify import _core
+    """The searcher; ends the command on a wrong setting. ``simulations``: as asked for, and if nothing was."""
     from ramify.engine import SearchConfig, Searcher
 
     limited = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
-    if simulations is not None:
-        settings = {**settings, "simulations": simulations}
+    asked, usual = simulations
+    if asked is not None:
+        settings = {**settings, "simulations": asked}
     elif "simulations" not in settings:
-        usual = SIMULATIONS if isinstance(state.game, _core.Game) else FEW_SIMULATIONS
         settings = {**settings, "simulations": UNLIMITED if limited else usual}
     try:
         return Searcher(state.game, evaluator, SearchConfig(**settings), seed=seed)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import typer
 
 from ramify.base.deprecation import RenamedWarning
-from ramify.base.settings import read_value
+from ramify.base.settings import SettingsHelp, read_value
 from ramify.cli.debug import print_traceback
 
 if TYPE_CHECKING:
@@ -30,9 +30,17 @@ SPARKLINE = 40  # characters at most
 
 
 def fail(problem: str | Exception) -> NoReturn:
-    """End the command with one line on stderr (after the traceback with ``--debug``) and exit code 2."""
+    """End the command with one line on stderr (after the traceback with ``--debug``) and exit code 2.
+
+    Where ``help`` stood in place of settings, the command prints these, which is no failure.
+    """
     if isinstance(problem, typer.Exit):  # the error has been printed already
         raise problem
+    if isinstance(problem, SettingsHelp):
+        from ramify.cli.options import print_settings
+
+        print_settings(problem.config)
+        raise typer.Exit
     print_traceback(problem if isinstance(problem, Exception) else None)
     message = explain(problem) if isinstance(problem, Exception) else problem
     print(f"ramify: {' '.join(message.split())}", file=sys.stderr)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ramify.cli.boards import STONES, mark
 from ramify.games.percent import percentages
+from ramify.presentation.chess_lines import move_name
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -73,7 +74,7 @@ def ranking(state: State, result: SearchResult, top: int | None) -> Text:
         visits = result.visits.sum(axis=1 - player)
         order = np.lexsort((result.priors[player], result.q[player], visits))[::-1]
         for i in order[:top]:
-            name = state.action_name(int(result.outcomes[player][i]), player)
+            name = move_name(state, int(result.outcomes[player][i]), player)
             value = f"value {float(result.q[player][i]):+.2f}" if visits[i] else ""
             noun = "visit" if visits[i] == 1 else "visits"
             who = f"player {player}  " if len(result.acting) == 2 else ""

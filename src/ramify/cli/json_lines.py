@@ -63,7 +63,7 @@ def analysis(
         sys.stdout.flush()
 
     def choose(of: Any) -> Any:
-        return options.choose_evaluator(of, network, evaluator)
+        return options.choose_evaluator(of, network, evaluator)[0]
 
     defaults = Defaults(game, params, {"simulations": SIMULATIONS, **settings})
     server = AnalysisServer(write, choose, defaults, parallel=parallel, cache=cache, version=__version__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
-from ramify.base.settings import Settings
+from ramify.base.settings import Settings, settable
 from ramify.cli.common import fail, parse_settings, print_warning, table_console
 
 if TYPE_CHECKING:
@@ -51,19 +51,26 @@ def list_play_settings(words: Words) -> Words:
 def list_settings(words: Words, config: type[Settings]) -> Words:
     if "help" not in (words or []):
         return words
+    print_settings(config)
+    raise typer.Exit
+
+
+def print_settings(config: type[Settings]) -> None:
+    """Print every setting of a group, with its default and its meaning."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table("setting", "default", "meaning", box=None, pad_edge=False)
-    for name, field in config.model_fields.items():
-        default, meaning = field.get_default(call_default_factory=True), field.description or ""
+    for name in settable(config.model_fields):
+        field = config.model_fields[name]
+        default: Any = "(required)" if field.is_required() else field.get_default(call_default_factory=True)
+        meaning = field.description or ""
         if get_origin(field.annotation) is Literal:
             meaning += f" One of {', '.join(map(str, get_args(field.annotation)))}."
         if isinstance(default, Settings):
             meaning += f" Default: {default.model_dump_json()}"
         table.add_row(name, "(group)" if isinstance(default, Settings) else str(default), Text(meaning))
     table_console().print(table)
-    raise typer.Exit
 
 
 SearchSettings = Annotated[
@@ -104,7 +111,7 @@ Evaluator = Annotated[
     typer.Option(
         metavar="NAME",
         help="The evaluator without a network: uniform, rollout, rollout:N, greedy or planner (PyRat).",
-        show_default="rollout",
+        show_default="rollout, in chess the shipped network",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The random seed.")]
@@ -127,7 +134,7 @@ Actions = Annotated[
 # Of the arena.
 PLAYER = (
     "A player: search, network, alphabeta, random or greedy, or a program (uci, htp, pyrat-bot), with settings as in "
-    "search:simulations=200 or alphabeta:depth=3."
+    "search:simulations=200 or alphabeta:depth=3; KIND:help lists the settings of a kind."
 )
 Opening = Annotated[
     str,
@@ -219,22 +226,24 @@ def read_evaluator(text: str | None) -> NativeEvaluator:
     return named_evaluator() if text is None else named_evaluator(text)
 
 
-def choose_evaluator(game: Game, network: str | None, evaluator: str | None) -> Any:
-    """The network if one is given, otherwise the evaluator; a ValueError if both are."""
+def choose_evaluator(game: Game, network: str | None, evaluator: str | None) -> tuple[Any, str]:
+    """The network if one is given, otherwise the evaluator, and what it goes by; a ValueError if both are given.
+
+    Without either, chess gets what ``ramify play`` uses, because random games say nothing there; other games get what
+    a search uses in Python.
+    """
+    from ramify.engine.batch import NativeEvaluator
     from ramify.engine.native import DEFAULT_EVALUATOR
+    from ramify.presentation.opponents import find_evaluator
 
-    chosen = read_evaluator(evaluator)
-    if network is None:
-        return chosen
-    if evaluator not in (None, DEFAULT_EVALUATOR):
+    if network is not None and evaluator not in (None, DEFAULT_EVALUATOR):
         raise ValueError("give --network or --evaluator, not both")
-    if game.name == "chess":
-        from ramify.chess import chess_evaluator
-
-        return chess_evaluator(network)[0]
-    from ramify.hex import evaluator_for  # it runs a network of any game as it is, which starts at once
-
-    return evaluator_for(game, network)[0]
+    if network is not None or (evaluator is None and game.name == "chess"):
+        found, name = find_evaluator(game, network)
+        known = isinstance(found, NativeEvaluator) or name == "material"
+        return found, name if known else f"the network {name}"
+    chosen = read_evaluator(evaluator)
+    return chosen, getattr(chosen, "knowledge", evaluator or DEFAULT_EVALUATOR)
 
 
 def with_defaults(players: Sequence[str], network: str | None, settings: dict[str, Any]) -> list[Any]:

@@ -20,6 +20,7 @@ from ramify.games import Game, State
 from ramify.games.failures import game_failure
 from ramify.games.files import GameRecord, extensions, write_game
 from ramify.games.notation import UnclearActionError, read_action
+from ramify.presentation.chess_lines import move_name
 from ramify.presentation.opponents import Opponent, action_of, fresh
 from ramify.presentation.person_game import PersonGame
 
@@ -41,7 +42,7 @@ quit         leave (or Ctrl-D, or Ctrl-C); Ctrl-C during hint or heat stops the
 
 MOVES = {  # how to type a move, where an example helps
     "hex": "f6           play a move by its cell; 'swap' where that is allowed",
-    "chess": "e2e4         play a move: e2e4, Nf3, O-O and e8=Q are all understood",
+    "chess": "Nf3          play a move: Nf3, e2e4, O-O and e8=Q are all understood",
     "pyrat": "UP           play a move: UP, RIGHT, DOWN, LEFT or STAY. In a terminal: the arrow\n"
     "             keys or w a s d, and the space bar to stay; type : before commands\n"
     "             that begin with one of these letters, such as :save FILE",
@@ -182,7 +183,7 @@ class PlaySession(PersonGame):
         """What the opponent has just played."""
         before, turn = self.states[-2], self.turns[-1]
         action = turn[before.acting.index(1 - self.side)]
-        name = before.action_name(action, 1 - self.side)
+        name = move_name(before, action, 1 - self.side)
         self.say(f"Opponent: {name}" + (f" ({remark})" if remark else ""))
 
     def opponent_chooses(self) -> tuple[int, str]:
@@ -236,7 +237,7 @@ class PlaySession(PersonGame):
         self.answer()
 
     def moves(self) -> None:
-        names = [self.state.action_name(int(a), self.side) for a in self.legal()]
+        names = [move_name(self.state, action, self.side) for action in self.legal()]
         none = "The game is over." if self.over else "It is the opponent's turn."
         self.say(" ".join(names) or none)
 
@@ -248,7 +249,7 @@ class PlaySession(PersonGame):
         mine = action_of(found, self.side)
         value = float(found.value[self.side])
         proof = "" if found.proven is None else ", proven"
-        self.say(f"{self.state.action_name(mine, self.side)} (expected result for you {value:+.2f}{proof})")
+        self.say(f"{move_name(self.state, mine, self.side)} (expected result for you {value:+.2f}{proof})")
         return self.console.print(ranking(self.state, found, SHOWN))
 
     def heat(self) -> None:

@@ -37,7 +37,6 @@ def uci(
     docs/protocols.md describes all commands and options.
     """
     from ramify import __version__
-    from ramify.chess import MATERIAL, ROLLOUT
     from ramify.protocols.uci import UciEngine, serve
     from ramify.protocols.uci_options import UciSettings
 
@@ -46,10 +45,6 @@ def uci(
         sys.stdout.flush()
 
     try:
-        if network not in (None, MATERIAL, ROLLOUT):
-            from ramify.arena.network_files import network_file
-
-            network_file(network or "")
         settings = UciSettings(
             network=network or "",
             simulations=simulations or 0,

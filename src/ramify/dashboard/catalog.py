@@ -14,6 +14,7 @@ from typing import Any
 import ramify.protocols  # noqa: F401 - registers its kinds of players
 from ramify.arena import player_config, read_player
 from ramify.base.settings import read_value
+from ramify.base.shipped import named, shipped_for, shipped_networks
 from ramify.dashboard.config import WebConfig
 from ramify.dashboard.runs import RunFolder
 from ramify.engine import Searcher
@@ -98,9 +99,8 @@ class Catalog:
 
     def networks(self, game: Game) -> list[Choice]:
         """Networks that fit a game, the default first, then evaluators without a network."""
-        from ramify.networks.pretrained import for_game, shipped
-
-        found = [Choice(f"shipped:{entry.name}", f"{entry.name} (shipped)") for entry in shipped() if entry.fits(game)]
+        known = [entry for entry in shipped_networks() if entry.fits(game)]
+        found = [Choice(f"shipped:{entry.name}", f"{entry.name} (shipped)") for entry in known]
         for run in self.runs.of_game(game.name):
             found.append(Choice(f"run:{run.name}", f"{run.name} (your run)"))
         found += [Choice(f"file:{i}", Path(file).stem) for i, file in enumerate(self.config.networks)]
@@ -111,7 +111,7 @@ class Catalog:
         if isinstance(rollouts_of(game), GreedyRollout):
             found.append(Choice(GREEDY, GreedyRollout.knowledge))
         found.append(Choice(ROLLOUT, Rollout.knowledge))
-        best = for_game(game)
+        best = shipped_for(game)
         first = f"shipped:{best.name}" if best else next(choice.key for choice in found if choice.key in PLAIN)
         return sorted(found, key=lambda choice: choice.key != first)
 
@@ -130,9 +130,7 @@ class Catalog:
         if kind == "file" and name.isdigit() and int(name) < len(self.config.networks):
             return self.config.networks[int(name)]
         if kind == "shipped":
-            from ramify.networks.pretrained import find
-
-            return find(name).name
+            return named(name, shipped_networks()).name
         raise ValueError(f"there is no network {key[:40]!r}")
 
     def searcher(

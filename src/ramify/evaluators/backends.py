@@ -1,28 +1,37 @@
-"""The libraries that run a network on a CPU, each in single-threaded calls: torch, ONNX Runtime and OpenVINO."""
+"""The libraries that run a network on a CPU, each in single-threaded calls: torch, ONNX Runtime and OpenVINO.
+
+The last two read what was exported once (``kept.py``), without torch.
+"""
 
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import sys
+import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from ramify.evaluators.kept import Kept, Shape
 from ramify.evaluators.outputs import Outputs, check_shapes
 from ramify.evaluators.torch_threads import run_calls
-from ramify.networks.modules import Inference
-from ramify.networks.tracing import frozen, traced_onnx
 
-Shape = tuple[int, ...]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ramify.networks.modules import Inference
+
+logger = logging.getLogger("ramify")
 # One stream with one thread: OpenVINO then computes in the thread that calls it, and starts none of its own.
 OPENVINO_SETTINGS = {
     "INFERENCE_NUM_THREADS": 1,
@@ -31,6 +40,8 @@ OPENVINO_SETTINGS = {
     "INFERENCE_PRECISION_HINT": "f32",
     "ENABLE_CPU_PINNING": False,
 }
+LENGTH_BYTES = 8  # of the number before an exported graph
+COMPARED = (1, 8)  # rows of batches by which an exported network is compared with its original
 
 
 class Backend(ABC):
@@ -42,6 +53,17 @@ class Backend(ABC):
 
     @abstractmethod
     def __init__(self, live: Inference, shape: Shape) -> None: ...
+
+    @classmethod
+    def exported(cls, live: Inference, shape: Shape) -> bytes | None:
+        """The network as ``reopened`` takes it; None if only the module will do."""
+        del live, shape
+        return None
+
+    @classmethod
+    def reopened(cls, content: bytes, shape: Shape) -> Self:
+        """An exported network, opened without torch."""
+        raise NotImplementedError
 
     @abstractmethod
     def run(self, observations: NDArray[np.float32]) -> Outputs:
@@ -57,11 +79,13 @@ class Torch(Backend):
         del shape  # the module takes any
         self._live = live
 
-    @torch.inference_mode()
     def run(self, observations: NDArray[np.float32]) -> Outputs:
-        logits, values = self._live(in_order(torch.from_numpy(own(observations))))
-        check_shapes(logits.shape, values.shape, len(observations))
-        return logits.float().numpy(), values.float().numpy()
+        import torch
+
+        with torch.inference_mode():
+            logits, values = self._live(in_order(torch.from_numpy(own(observations))))
+            check_shapes(logits.shape, values.shape, len(observations))
+            return logits.float().numpy(), values.float().numpy()
 
 
 class OnnxRuntime(Backend):
@@ -70,11 +94,26 @@ class OnnxRuntime(Backend):
     name, needs, extra = "onnxruntime", ("onnxruntime", "onnx"), "onnx"
 
     def __init__(self, live: Inference, shape: Shape) -> None:
+        self._open(self.exported(live, shape))
+
+    @classmethod
+    def exported(cls, live: Inference, shape: Shape) -> bytes:
+        from ramify.networks.tracing import traced_onnx
+
+        return traced_onnx(live, shape)
+
+    @classmethod
+    def reopened(cls, content: bytes, shape: Shape) -> Self:
+        del shape  # the model has it
+        opened = cls.__new__(cls)
+        opened._open(content)
+        return opened
+
+    def _open(self, content: bytes) -> None:
         runtime: Any = importlib.import_module("onnxruntime")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors
-        content = traced_onnx(live, shape)
         self._session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
     def run(self, observations: NDArray[np.float32]) -> Outputs:
@@ -89,15 +128,40 @@ class OpenVino(Backend):
     name, needs, extra = "openvino", ("openvino",), "torch"
 
     def __init__(self, live: Inference, shape: Shape) -> None:
-        self._shape = shape
+        self._open(self._converted(live, shape), shape)
+
+    @classmethod
+    def exported(cls, live: Inference, shape: Shape) -> bytes:
+        """The length of the graph, the graph, and the weights."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / name for name in ("network.xml", "network.bin")]
+            openvino().serialize(cls._converted(live, shape), *files)
+            graph, weights = (file.read_bytes() for file in files)
+        return len(graph).to_bytes(LENGTH_BYTES) + graph + weights
+
+    @classmethod
+    def reopened(cls, content: bytes, shape: Shape) -> Self:
+        end = LENGTH_BYTES + int.from_bytes(content[:LENGTH_BYTES])
+        opened = cls.__new__(cls)
+        opened._open(core().read_model(content[LENGTH_BYTES:end], content[end:]), shape)
+        return opened
+
+    @staticmethod
+    def _converted(live: Inference, shape: Shape) -> Any:
+        from ramify.networks.tracing import frozen
+
         openvino()
         frontends: Any = importlib.import_module("openvino.frontend")
         decoders: Any = importlib.import_module("openvino.frontend.pytorch.ts_decoder")
         frontend = frontends.FrontEndManager().load_by_framework("pytorch")
         decoder = decoders.TorchScriptPythonDecoder(frozen(live, shape))  # has to live as long as the conversion takes
-        self._model = frontend.convert(frontend.load(decoder))
-        self._model.inputs[0].get_node().set_element_type(openvino().Type.f32)  # not always found by the conversion
-        self._model.validate_nodes_and_infer_types()
+        model = frontend.convert(frontend.load(decoder))
+        model.inputs[0].get_node().set_element_type(openvino().Type.f32)  # not always found by the conversion
+        model.validate_nodes_and_infer_types()
+        return model
+
+    def _open(self, model: Any, shape: Shape) -> None:
+        self._model, self._shape = model, shape
         self._compiling = threading.Lock()
         self._free: dict[int, deque[Any]] = {}  # requests that no thread is using, by batch size
 
@@ -162,16 +226,49 @@ def installed() -> tuple[str, ...]:
     return tuple(name for name, kind in KINDS.items() if all(find_spec(package) for package in kind.needs))
 
 
-def open_backend(name: str, live: Inference, shape: Shape) -> Backend:
-    """Open a network; raises an ImportError if the library is not installed, and whatever the library raises."""
+def open_backend(name: str, live: Callable[[], Inference], shape: Shape, kept: Kept | None = None) -> Backend:
+    """Open a network; raises an ImportError if the library is not installed, and whatever the library raises.
+
+    What was ``kept`` of it is opened without a call of ``live``; otherwise it is kept now, if the library computes the
+    same from it.
+    """
     kind = KINDS[name]
     if missing := [package for package in kind.needs if find_spec(package) is None]:
         raise ImportError(f"the backend {name} needs {' and '.join(missing)}: pip install 'ramify[{kind.extra}]'")
-    return run_calls([lambda: kind(live, shape)], 1)[0]
+    if kept is not None and (content := kept.read(name)) is not None:
+        try:
+            return kind.reopened(content, shape)
+        except Exception as error:  # whatever a library raises
+            logger.debug("%s cannot read what was kept: %s", name, error)
+    opened = run_calls([lambda: kind(live(), shape)], 1)[0]
+    if kept is not None:
+        keep(opened, live, shape, kept)
+    return opened
+
+
+def keep(opened: Backend, live: Callable[[], Inference], shape: Shape, kept: Kept) -> None:
+    """Keep a network as its library reads it, unless results would be others, if only by the last bit."""
+    try:
+        content = run_calls([lambda: opened.exported(live(), shape)], 1)[0]
+        if content is None:
+            return
+        again = opened.reopened(content, shape)
+        for rows in COMPARED:
+            observations = np.random.default_rng(rows).random((rows, *shape), np.float32)
+            results = zip(opened.run(observations), again.run(observations), strict=True)
+            if not all(np.array_equal(one, other) for one, other in results):
+                logger.debug("%s does not compute the same from an exported network: it is not kept", opened.name)
+                return
+    except Exception as error:  # whatever a library raises; OSError without a place for temporary files
+        logger.debug("the network for %s cannot be kept: %s", opened.name, error)
+        return
+    kept.keep(opened.name, content)
 
 
 def in_order(x: Tensor) -> Tensor:
     """Planes in channels-last memory format; anything else unchanged."""
+    import torch
+
     return x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x
 
 

@@ -11,20 +11,24 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from ramify.base.hints import did_you_mean
-from ramify.evaluators.backends import Backend, Shape, check_usable, installed, open_backend
+from ramify.evaluators.backends import Backend, check_usable, installed, open_backend
+from ramify.evaluators.kept import Shape
 from ramify.evaluators.outputs import LEAST_SHARE, Outputs, joined, padded, padded_size, parts, shares
 from ramify.evaluators.run_config import RunConfig
 from ramify.evaluators.speeds import BACKENDS, Rates, SpeedTable, fastest, speed_table
-from ramify.evaluators.torch_threads import call_queue, run_calls
-from ramify.networks.modules import GameNetwork, Inference
+from ramify.evaluators.torch_threads import call_queue, run_calls, run_plain_calls
+from ramify.evaluators.weights import Weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from ramify.networks.modules import Inference
 
 logger = logging.getLogger("ramify")
 
@@ -51,10 +55,13 @@ def resolved(backend: str) -> str:
 class Opened:
     """A network with one set of weights, opened by libraries as needed."""
 
-    def __init__(self, live: nn.Module, errors: bool = False) -> None:
-        self.live = by_cells(live, errors)
-        self._lock = threading.Lock()
+    def __init__(self, live: nn.Module | Weights, errors: bool = False) -> None:
+        self._weights, self._errors = Weights.of(live), errors
+        self._live: Inference | None = None
+        self._lock, self._loading = threading.Lock(), threading.Lock()
         self._backends: dict[tuple[str, Shape], Backend] = {}
+        if self._weights.facts is None:
+            self.live()  # raises now if the network cannot be used as wanted
 
     def backend(self, name: str, shape: Shape) -> Backend:
         """The network for observations of this shape, opened by a library when it is first needed."""
@@ -62,15 +69,23 @@ class Opened:
         found = self._backends.get((name, shape))
         if found is None:
             with self._lock:
-                found = self._backends.get((name, shape)) or open_backend(name, self.live, shape)
+                kept = self._weights.kept_of(shape)
+                found = self._backends.get((name, shape)) or open_backend(name, self.live, shape, kept)
                 self._backends[name, shape] = found
         return found
+
+    def live(self) -> Inference:
+        """The module, which is loaded when it is first needed."""
+        with self._loading:  # a lock of its own: libraries are opened in other threads than the one that waits
+            if self._live is None:
+                self._live = by_cells(self._weights.module, self._errors)
+            return self._live
 
 
 class CpuRunner:
     """Float32, in single-threaded calls. New weights are a new network: batches in flight keep the old one."""
 
-    def __init__(self, live: nn.Module, settings: RunConfig) -> None:
+    def __init__(self, live: nn.Module | Weights, settings: RunConfig) -> None:
         if settings.precision == "bf16":
             raise ValueError("precision must be auto or fp32 on a CPU")
         if settings.compile:
@@ -84,7 +99,7 @@ class CpuRunner:
         if self._pinned == "auto":
             self._pinned = "torch"  # the only one
         self._used: set[str] = set()
-        self._queue = call_queue(settings.threads)
+        self._queues = {plain: call_queue(settings.threads, plain=plain) for plain in (False, True)}
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -107,11 +122,11 @@ class CpuRunner:
             partial(run_padded, backend, observations[part], size)
             for backend, (part, size) in zip(backends, split, strict=True)
         ]
+        plain = all(backend.name != "torch" for backend in backends)  # only torch needs threads prepared for it
         if len(calls) > 1 and settings.threads > 1:
-            outputs = joined(self._queue.run(calls))
+            outputs = joined(self._queues[plain].run(calls))
         else:
-            here = all(backend.name != "torch" for backend in backends)  # only torch needs threads prepared for it
-            outputs = joined(run_calls(calls, settings.threads, here=here))
+            outputs = joined((run_plain_calls if plain else run_calls)(calls, settings.threads))
         return lambda: outputs
 
     def _backend(self, opened: Opened, shape: Shape, size: int) -> Backend:
@@ -127,6 +142,10 @@ class CpuRunner:
 
 def by_cells(live: nn.Module, errors: bool = False) -> Inference:
     """The module in channels-last memory format, in which convolutions run fastest, on a CPU and on CUDA."""
+    import torch
+
+    from ramify.networks.modules import Inference
+
     return Inference(live.to(memory_format=torch.channels_last), errors)  # type: ignore[call-overload]
 
 
@@ -167,6 +186,8 @@ class Kind:
 
 def kind_of(module: nn.Module, shape: Shape) -> Kind:
     """The kind of a network for observations of this shape, whatever its weights are."""
+    from ramify.networks.modules import GameNetwork
+
     weights = {name: list(weight.shape) for name, weight in module.state_dict().items()}
     name, recipe, settings = type(module).__name__, None, {}
     if isinstance(module, GameNetwork):
@@ -200,9 +221,9 @@ class Choice:
     take too long gets the backend of the largest smaller one.
     """
 
-    def __init__(self, module: nn.Module, candidates: Sequence[str], table: SpeedTable | None = None) -> None:
+    def __init__(self, module: nn.Module | Weights, candidates: Sequence[str], table: SpeedTable | None = None) -> None:
         self.candidates = tuple(candidates)
-        self._module, self._table = module, table
+        self._weights, self._table = Weights.of(module), table
         self._kinds: dict[Shape, Kind] = {}
         self._broken: set[str] = set()  # backends that cannot run this network
         self._chosen: dict[tuple[Shape, int], str] = {}
@@ -245,7 +266,9 @@ class Choice:
 
     def _kind(self, shape: Shape) -> Kind:
         if shape not in self._kinds:
-            self._kinds[shape] = kind_of(self._module, shape)
+            facts = self._weights.facts_of(shape)
+            kind = kind_of(self._weights.module, shape) if facts is None else Kind(facts.kind, facts.recipe)
+            self._kinds[shape] = kind
         return self._kinds[shape]
 
     def measure(self, opened: Opened, shape: Shape, size: int) -> Rates:

@@ -1,29 +1,37 @@
-"""The evaluator that runs torch networks."""
+"""The evaluator that runs torch networks. It loads torch when it needs it."""
 
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
+from ramify import _core
+from ramify.base.shipped import named, shipped_networks
 from ramify.engine.batch import Batch, Evaluation
 from ramify.engine.batching import BUCKETS
-from ramify.evaluators.cpu import CpuRunner
+from ramify.evaluators.backends import installed
+from ramify.evaluators.cpu import CpuRunner, kind_of, resolved
+from ramify.evaluators.kept import Facts, Kept, Shape, kept_for, runs_on_cpu
 from ramify.evaluators.onnx import as_array, check_finite
 from ramify.evaluators.outputs import Outputs, by_player
 from ramify.evaluators.pending import NETWORK_C_PUCT, Later, Pending, Submitting
 from ramify.evaluators.run_config import RunConfig
-from ramify.networks.blocks import folded
-from ramify.networks.build import network_id
-from ramify.networks.devices import choose_device
-from ramify.networks.modules import GameNetwork
-from ramify.networks.pretrained import find
+from ramify.evaluators.weights import Weights
+from ramify.games import Game
+from ramify.games import make as make_game
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from ramify.networks.modules import GameNetwork
 
 
 class Runner(Protocol):
@@ -57,22 +65,57 @@ class Network(Submitting):
     c_puct = NETWORK_C_PUCT
 
     def __init__(self, module: nn.Module, device: str | torch.device | None = None, **settings: Any) -> None:
-        if not isinstance(module, nn.Module):
-            raise TypeError(f"module must be a torch module, not {type(module).__name__}")
-        self.settings = RunConfig(**settings)
-        self.device = choose_device(device)
-        self._swapping = threading.Lock()
-        self._master = copy.deepcopy(module).cpu().eval().requires_grad_(False)
-        self.runner = self._make_runner(folded(self._master))
+        from ramify.networks.devices import choose_device  # its error says what is missing if torch is
 
-    def _make_runner(self, live: nn.Module) -> Runner:
-        if self.device.type == "cpu":
-            return CpuRunner(live, self.settings)
+        if not is_module(module):
+            raise TypeError(f"module must be a torch module, not {type(module).__name__}")
+        config, chosen = RunConfig(**settings), str(choose_device(device))
+        master = copy.deepcopy(module).cpu().eval().requires_grad_(False)
+        self._begin(Weights(lambda: master), chosen, config)
+
+    @classmethod
+    def from_file(
+        cls, path: str | os.PathLike[str], game: Game, device: str | torch.device | None = None, **settings: Any
+    ) -> Network:
+        """The evaluator of a network in a ``.safetensors`` file, for a game.
+
+        On a CPU it starts without torch from the second time on, if another library is the fastest: what that library
+        reads is kept in the user's cache folder.
+        """
+        config, file = RunConfig(**settings), Path(path)
+        if not runs_on_cpu(device) or resolved(config.backend) == "torch" or len(installed()) < 2:
+            return cls(_load(file, game), device, **settings)
+        kept = kept_for(file, game, config.errors)
+        facts = None if kept is None else kept.facts()
+        if kept is None or facts is None:
+            module = _load(file, game)
+            evaluator = cls(module, "cpu", **settings)
+            if kept is None or not is_own(module, game):
+                return evaluator
+            facts = facts_of(module, tuple(game.observation_shape))
+            kept.keep_facts(facts)
+            evaluator._begin(Weights(lambda: module, kept, facts), "cpu", config)
+            return evaluator
+        evaluator = cls.__new__(cls)
+        evaluator._begin(Weights(lambda: _load_again(file, game, config, kept), kept, facts), "cpu", config)
+        return evaluator
+
+    def _begin(self, weights: Weights, device: str, settings: RunConfig) -> None:
+        self.settings, self._device, self._weights = settings, device, weights
+        self._swapping = threading.Lock()
+        self.runner = self._make_runner()
+
+    def _make_runner(self) -> Runner:
+        if self._on("cpu"):
+            return CpuRunner(self._weights.folded(), self.settings)
+        from ramify.networks.blocks import folded
+
+        live = folded(self.module)
         if self.settings.backend not in ("auto", "torch"):
             raise ValueError(
                 f"backend={self.settings.backend!r} runs on a CPU; on {self.device} it must be torch or auto"
             )
-        if self.device.type != "cuda":
+        if not self._on("cuda"):
             from ramify.evaluators.eager import EagerRunner
 
             return EagerRunner(live, self.device, self.settings)
@@ -80,6 +123,21 @@ class Network(Submitting):
 
         buckets = self.settings.buckets or BUCKETS
         return CudaRunner(live, self.device, self.settings.model_copy(update={"buckets": buckets}))
+
+    def _on(self, kind: str) -> bool:
+        return self._device.partition(":")[0] == kind
+
+    @property
+    def module(self) -> nn.Module:
+        """The torch network with its current weights, which must not be changed; loaded if it was not needed yet."""
+        return self._weights.module
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network runs."""
+        import torch
+
+        return torch.device(self._device)
 
     @property
     def version(self) -> int:
@@ -89,7 +147,8 @@ class Network(Submitting):
     @property
     def num_parameters(self) -> int:
         """Number of parameters and buffers of the network."""
-        return sum(tensor.numel() for tensor in self._master.state_dict().values())
+        facts = self._weights.facts
+        return num_parameters(self.module) if facts is None else facts.num_parameters
 
     @property
     def backend(self) -> str:
@@ -100,7 +159,11 @@ class Network(Submitting):
     @property
     def network_id(self) -> str:
         """The checksum of the network with its current weights."""
-        return network_id(self._master)
+        if self._weights.facts is not None:
+            return self._weights.facts.network_id
+        from ramify.networks.build import network_id
+
+        return network_id(self.module)
 
     def submit(self, batch: Batch) -> Pending:
         self._check(batch)
@@ -114,17 +177,19 @@ class Network(Submitting):
     @property
     def asynchronous(self) -> bool:
         """Whether batches are evaluated on a separate device in the background; then ``submit_raw`` is available."""
-        return self.device.type == "cuda"
+        return self._on("cuda")
 
     @property
     def concurrent(self) -> bool:
         """Whether several batches may be evaluated at once, in threads of the caller."""
-        return self.device.type == "cpu"
+        return self._on("cpu")
 
     def prepare_arrays(self, arrays: dict[str, Any]) -> dict[str, Any]:
         """The arrays of a batch with observations in pinned memory."""
         if not self.asynchronous:
             return arrays
+        import torch
+
         pinned = torch.zeros(arrays["observations"].shape, dtype=torch.float32, pin_memory=True)
         return {**arrays, "observations": pinned.numpy()}
 
@@ -136,24 +201,68 @@ class Network(Submitting):
         return waiting
 
     def _check(self, batch: Batch) -> None:
-        if isinstance(self._master, GameNetwork):
-            self._master.check_shape(batch.observations.shape[1:])
+        if self._weights.facts_of(batch.observations.shape[1:]) is not None:
+            return
+        from ramify.networks.modules import GameNetwork
+
+        if isinstance(self.module, GameNetwork):
+            self.module.check_shape(batch.observations.shape[1:])
 
     def load_weights(self, weights: nn.Module | Mapping[str, Any]) -> None:
         """Load weights (a state dict or a module) between two batches.
 
         If the weights do not fit, an error is raised and nothing is changed.
         """
-        given = weights.state_dict() if isinstance(weights, nn.Module) else weights
+        from ramify.networks.blocks import folded
+
+        given: Any = weights.state_dict() if is_module(weights) else weights  # type: ignore[union-attr]
         check_finite({name: as_array(value) for name, value in given.items()})
         with self._swapping:
-            master = copy.deepcopy(self._master)
+            master = copy.deepcopy(self.module)
             try:
                 master.load_state_dict(given)
             except RuntimeError as error:
                 raise ValueError(f"the weights do not fit the network: {error}") from None
             self.runner.swap(folded(master))
-            self._master = master
+            self._weights = Weights(lambda: master)
+
+
+def is_module(given: object) -> bool:
+    from torch import nn
+
+    return isinstance(given, nn.Module)
+
+
+def _load(file: Path, game: Game) -> GameNetwork:
+    from ramify.networks import load
+
+    return load(file, game)
+
+
+def _load_again(file: Path, game: Game, config: RunConfig, kept: Kept) -> GameNetwork:
+    """The network that was opened before; raises a ValueError if the file has another one by now."""
+    if kept_for(file, game, config.errors) != kept:
+        raise ValueError(f"{file} has changed since it was opened")
+    return _load(file, game)
+
+
+def is_own(module: nn.Module, game: Game) -> bool:
+    """Whether a network is one of this package, and its game too: the code of others may change unseen."""
+    return type(module).__module__.startswith("ramify.") and isinstance(game, _core.Game)
+
+
+def facts_of(module: GameNetwork, shape: Shape) -> Facts:
+    """What is asked of a network besides evaluations of observations of this shape."""
+    from ramify.networks.blocks import folded
+    from ramify.networks.build import network_id
+
+    kind = kind_of(folded(module), shape)
+    return Facts(kind.key, kind.recipe, shape, num_parameters(module), network_id(module))
+
+
+def num_parameters(module: nn.Module) -> int:
+    """Number of parameters and buffers."""
+    return sum(tensor.numel() for tensor in module.state_dict().values())
 
 
 def network_evaluator(
@@ -165,6 +274,8 @@ def network_evaluator(
 ) -> Network:
     """The recommended evaluator of a network: on CUDA torch, optionally compiled (about a minute of start-up, then a
     third faster); on a CPU the library that is the fastest for each batch size."""
+    from ramify.networks.devices import choose_device
+
     chosen = choose_device(device)
     return Network(module, chosen, threads=threads, compile=compile and chosen.type == "cuda", backend=backend)
 
@@ -175,4 +286,5 @@ def pretrained(name: str, device: str | None = None, **settings: Any) -> Network
     It can evaluate every board size of its game, and is strongest at the size it was trained on. ``device`` and
     settings are those of ``Network``.
     """
-    return Network(find(name).module(), device, **settings)
+    entry = named(name, shipped_networks())
+    return Network.from_file(entry.file, make_game(entry.game, **entry.own_params), device, **settings)

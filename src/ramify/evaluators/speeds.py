@@ -18,7 +18,7 @@ from ramify.base.files import write_atomically
 logger = logging.getLogger("ramify")
 
 BACKENDS = ("openvino", "torch", "onnxruntime")  # libraries that run networks on a CPU
-FOLDER = "RAMIFY_CACHE"  # environment variable: the folder of the file
+FOLDER = "RAMIFY_CACHE"  # environment variable: the folder of the file, and of what else is kept
 FILE = "cpu-speeds.json"
 FORMAT = 1
 TIE = 0.05  # a backend this much slower than the fastest is as good, so that noise does not mix backends
@@ -27,27 +27,39 @@ Rates = dict[str, float]  # positions per second, by backend
 Sizes = dict[int, Rates]  # by batch size
 
 
-def speeds_file() -> Path | None:
-    """The file of measured speeds; None if this user has no home folder."""
+def cache_folder() -> Path | None:
+    """The user's cache folder; None if this user has no home folder."""
     if folder := os.environ.get(FOLDER):
-        return Path(folder) / FILE
+        return Path(folder)
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
-        return (shared if shared.is_absolute() else Path.home() / ".cache") / "ramify" / FILE
+        return (shared if shared.is_absolute() else Path.home() / ".cache") / "ramify"
     except RuntimeError:
         return None
+
+
+def speeds_file() -> Path | None:
+    """The file of measured speeds; None if this user has no home folder."""
+    folder = cache_folder()
+    return None if folder is None else folder / FILE
 
 
 @cache
 def machine() -> str:
     """What speeds depend on besides the network: the processor and the versions of the libraries."""
+    return f"{cpu_model()}, 1 thread; {library_versions()}"
+
+
+@cache
+def library_versions() -> str:
+    """The versions of the libraries that run networks on a CPU."""
     versions = []
     for name in BACKENDS:
         try:
             versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             versions.append(f"no {name}")
-    return f"{cpu_model()}, 1 thread; {', '.join(versions)}"
+    return ", ".join(versions)
 
 
 def cpu_model() -> str:

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import torch
-
 from ramify.evaluators.threads import CallQueue, CallThreads
 
 T = TypeVar("T")
@@ -20,6 +18,8 @@ def single_threaded() -> None:
     The number of threads is kept per calling thread, by OpenMP and by MKL. ``torch.set_num_threads`` would also set
     what threads get that use torch for the first time later, of whoever they are, so the libraries are told directly.
     """
+    import torch
+
     usual = torch.get_num_threads()  # torch sets a thread up when it is first used there: not after this line
     if usual == 1:
         return
@@ -35,16 +35,21 @@ def single_threaded() -> None:
 
 
 _threads = CallThreads("ramify-network", single_threaded)
+_plain_threads = CallThreads("ramify-network-plain")  # they do not load torch
 
 
-def run_calls(calls: Sequence[Callable[[], T]], threads: int, *, here: bool = False) -> list[T]:
-    """The results of these torch calls, in order: each single-threaded, with at most ``threads`` at once.
+def run_calls(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
+    """The results of these torch calls, in order: each single-threaded, with at most ``threads`` at once."""
+    import torch
 
-    ``here``: they may also run in this thread, because none of them uses torch.
-    """
-    return _threads.run(calls, threads, here=here or torch.get_num_threads() == 1)
+    return _threads.run(calls, threads, here=torch.get_num_threads() == 1)
 
 
-def call_queue(threads: int) -> CallQueue:
-    """A queue of torch calls, each single-threaded."""
-    return CallQueue("ramify-network", threads, single_threaded)
+def run_plain_calls(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
+    """As ``run_calls``, for calls of which none uses torch: they also run in this thread."""
+    return _plain_threads.run(calls, threads, here=True)
+
+
+def call_queue(threads: int, *, plain: bool = False) -> CallQueue:
+    """A queue of torch calls, each single-threaded; ``plain``: of calls of which none uses torch."""
+    return CallQueue("ramify-network", threads, None if plain else single_threaded)

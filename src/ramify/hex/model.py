@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.arena.network_files import network_file, open_onnx
+from ramify.arena.network_files import network_file, open_onnx, run_network
+from ramify.base.shipped import shipped_for
 from ramify.engine.batch import Evaluator, NativeEvaluator, batch_of, split
 from ramify.engine.native import ROLLOUTS
 from ramify.evaluators.simple import best_native
@@ -63,10 +64,12 @@ def _from_file(name: str | os.PathLike[str], game: Game | None, device: str | No
 
         model: Evaluator = Onnx(path) if game is None else open_onnx(game, path, device=device)
         return model
+    if game is not None:
+        return run_network(game, path, device)
     from ramify.evaluators import Network
     from ramify.networks import load
 
-    return Network(load(path, game), device)
+    return Network(load(path), device)
 
 
 def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | NativeEvaluator, str]:
@@ -80,11 +83,8 @@ def evaluator_for(game: Game, network: str | None = None) -> tuple[Evaluator | N
         return (rollouts := ROLLOUTS[network]()), rollouts.knowledge
     if network is not None:
         return _from_file(network, game, None), Path(network).resolve().stem
-    if find_spec("torch") is not None:
-        from ramify.networks.pretrained import for_game
-
-        if (found := for_game(game)) is not None:
-            return _from_file(found.file, game, None), found.name
+    if find_spec("torch") is not None and (found := shipped_for(game)) is not None:
+        return _from_file(found.file, game, None), found.name
     return (rollouts := best_native(game)), rollouts.knowledge
 
 

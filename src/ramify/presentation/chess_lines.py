@@ -25,6 +25,12 @@ def add_chess(state: State, result: SearchResult, rows: list[dict[str, Any]]) ->
             row["san"], row["san_line"] = line[0], line
 
 
+def move_name(state: State, action: int, player: int | None = None) -> str:
+    """An action as people call it: in chess in standard algebraic notation, where python-chess is installed."""
+    name = state.action_name(action) if player is None else state.action_name(action, player)
+    return (san_line(state, [name]) or [name])[0] if state.game.name == "chess" else name
+
+
 def san_line(state: State, names: list[str]) -> list[str]:
     """Moves in standard algebraic notation, played one after another; none without python-chess."""
     try:

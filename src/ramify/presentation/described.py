@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ramify.engine.result_text import continuation, line_names, ranking
 from ramify.games.pictures import LISTED, Analysis, Choice, draw_analysis
 from ramify.presentation.chess_lines import add_chess
+from ramify.presentation.names import seat_name
 
 if TYPE_CHECKING:
     from ramify.engine import SearchResult
@@ -53,7 +54,14 @@ def describe_player(state: State, result: SearchResult, player: int, top: int | 
         )
     if state.game.name == "chess":
         add_chess(state, result, rows)
-    return {"player": player, "outcomes": len(visits), "value": float(result.value[player]), "actions": rows}
+    called = seat_name(state.game, player)
+    return {
+        "player": player,
+        "called": called,
+        "outcomes": len(visits),
+        "value": float(result.value[player]),
+        "actions": rows,
+    }
 
 
 def analysis_of(state: State, result: SearchResult, top: int | None = None) -> Analysis:

@@ -20,6 +20,11 @@ def player_name(game: Game, player: int) -> str:
     return PLAYERS.get(game.name, ("The first player", "The second player"))[player]
 
 
+def seat_name(game: Game, player: int) -> str:
+    """A player in tables of searches: White and Black in chess, where nobody says anything else, else by number."""
+    return player_name(game, player) if game.name == "chess" else f"player {player}"
+
+
 def duration(seconds: float) -> str:
     """A duration as text."""
     if seconds < 120:

@@ -25,12 +25,15 @@ def reserve(seconds: float) -> float:
 
 
 class Notes:
-    """What the thread of one search writes down between two batches, for those who cannot wait for its end."""
+    """What the thread of one search writes down: between two batches, for those who cannot wait for its end, and at the
+    end. Every search has its own, so that one that ends late is not taken for the next."""
 
     def __init__(self, until: float) -> None:
         self.until = until  # when the search has to be over
         self.stopping = threading.Event()
         self.result: SearchResult | None = None  # so far
+        self.ended: SearchResult | None = None
+        self.failure: Exception | None = None
         self._batch_began = time.monotonic()
         self._next = self._batch_began
 
@@ -66,14 +69,17 @@ class AnytimeSearch:
         progress: Callable[[], None] | None = None,
     ) -> None:
         self.searcher = Searcher(game, evaluator, config, seed=seed)
-        self.failure: Exception | None = None  # of the latest search
         self._simulations = self.searcher.config.simulations
         self._progress = progress
         self._thread: threading.Thread | None = None
         self._notes = Notes(math.inf)
         self._answer_at = 0.0
         self._root: State | None = None
-        self._result: SearchResult | None = None
+
+    @property
+    def failure(self) -> Exception | None:
+        """What was raised in the latest search."""
+        return self._notes.failure
 
     def begin(
         self,
@@ -92,9 +98,8 @@ class AnytimeSearch:
         """
         kept = reserve(seconds)
         self._answer_at = deadline - kept / 2
-        self.failure, self._result = None, None
         self._wait(deadline - kept)
-        self._notes = Notes(deadline - kept)  # of this search alone: an earlier one may still be writing its own
+        self._notes = Notes(deadline - kept)
         if self._thread is not None or time.monotonic() >= deadline - kept:
             return
         given = (state.copy(), turns, self._notes, simulations or self._simulations, actions)
@@ -118,7 +123,7 @@ class AnytimeSearch:
         if self._thread is not None:
             self.stop()
             return self._notes.result
-        return self._result
+        return self._notes.ended
 
     def close(self) -> None:
         """End the search in progress, and wait for it."""
@@ -137,9 +142,9 @@ class AnytimeSearch:
             self._follow(state, turns)
             left = None if notes.until == math.inf else max(1e-3, notes.until - time.monotonic())
             self.searcher.config = self.searcher.config.replace(max_seconds=left, simulations=simulations)
-            self._result = self.searcher.run(state, partial(self._between_batches, notes), actions=actions)
+            notes.ended = self.searcher.run(state, partial(self._between_batches, notes), actions=actions)
         except Exception as error:  # of the evaluator: there is no result, but the thread's owner goes on
-            self.failure, self._root = error, None
+            notes.failure, self._root = error, None
 
     def _between_batches(self, notes: Notes, _: Mapping[str, int]) -> None:
         if notes.stops():  # perhaps since before the run began, when the searcher took no notice

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ramify.chess import MaterialEvaluator, chess_evaluator
+from ramify.chess import MaterialEvaluator, check_network, chess_evaluator
 from ramify.engine import SearchConfig, Searcher
 from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.batching import accelerated
@@ -34,7 +34,8 @@ class UciEngine:
 
     def __init__(self, write: Callable[[str], None], settings: UciSettings | None = None, version: str = "") -> None:
         self.settings = settings if settings is not None else UciSettings()
-        self.settings.search_config(False)  # raises now on a wrong setting
+        self.settings.search_config(False)  # this and what follows raises now on a wrong setting
+        check_network(self.settings.network)
         self.ended = False
         self._output, self._version = write, version
         self._writing = threading.Lock()

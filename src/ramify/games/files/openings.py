@@ -41,10 +41,23 @@ def read_openings(text: str) -> list[Words]:
         raise ValueError(f"there is no file {str(path)!r} with openings: {error.strerror}") from None
     if path.suffix.lower() == ".pgn":
         return _from_pgn(path, most)
-    kept = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    kept = {number: text for number, line in enumerate(lines, 1) if (text := line.strip()) and text[0] != "#"}
     if path.suffix.lower() in POSITIONS:
-        return [(POSITION + epd_to_fen(line),) for line in kept]
-    return [tuple(line.split()) for line in kept]
+        return [(POSITION + _position(path, number, line),) for number, line in kept.items()]
+    return [tuple(line.split()) for line in kept.values()]
+
+
+def _position(path: Path, number: int, line: str) -> str:
+    """The FEN in a line of a file; a GameFileError says which line has none."""
+    from ramify.games.registry import make
+
+    try:
+        fen = epd_to_fen(line)
+        make("chess").state(fen)  # type: ignore[attr-defined]
+    except ValueError as error:
+        reason = str(error).partition("\n")[0]
+        raise GameFileError(f"{path}, line {number}: {reason}") from None
+    return fen
 
 
 def _split(text: str) -> tuple[Path, int | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from ramify.games.files.record import MARKS, RESULTS, GameFileError, GameRecord, MoveNote
@@ -38,7 +39,7 @@ def dumps(record: GameRecord) -> str:
     game.headers["Result"] = record.result
     if (draws := record.start.game.params["draws"]) != "claimed":
         game.headers[DRAWS] = draws
-    node = game
+    node, game.comment = game, record.comment
     for number, (state, turn) in enumerate(zip(states, record.turns, strict=False)):
         before, node = node, node.add_variation(chess.Move.from_uci(state.action_name(turn[0])))
         if number < len(record.notes):
@@ -95,11 +96,34 @@ class Lines:
         self.number = max(number - 1, first)
 
 
-def read_main_line(lines: Lines) -> tuple[dict[str, str], list[tuple[str, int]]]:
-    """Headers of the next game, and the moves of its main line, each with its line in the file."""
-    chess = python_chess()
-    headers: dict[str, str] = {}
-    moves: list[tuple[str, int]] = []
+@dataclass
+class MainLine:
+    """What is read of a game: its headers, and the moves of its main line with what is said there."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    moves: list[tuple[str, int]] = field(default_factory=list)  # each with its line in the file
+    comments: dict[int, list[str]] = field(default_factory=dict)  # by the number of moves before them
+    marks: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.headers and not self.moves
+
+    def comment(self, moves: int) -> str:
+        return " ".join(" ".join(self.comments.get(moves, ())).split())
+
+    def notes(self) -> tuple[MoveNote, ...]:
+        """The notes at the moves; none if nothing is noted anywhere."""
+        if not self.marks and not any(self.comments):
+            return ()
+        numbers = range(1, len(self.moves) + 1)
+        return tuple(MoveNote(self.comment(number), self.marks.get(number, "")) for number in numbers)
+
+
+def read_main_line(lines: Lines) -> MainLine:
+    """The next game, without its variations."""
+    chess, read = python_chess(), MainLine()
+    headers, moves = read.headers, read.moves
 
     class Reader(chess.pgn.BaseVisitor):  # type: ignore[misc, name-defined]
         def visit_header(self, tagname: str, tagvalue: str) -> None:
@@ -112,6 +136,13 @@ def read_main_line(lines: Lines) -> tuple[dict[str, str], list[tuple[str, int]]]
             del board
             moves.append((move.uci(), lines.number))
 
+        def visit_comment(self, comment: str) -> None:
+            read.comments.setdefault(len(moves), []).append(comment)
+
+        def visit_nag(self, nag: int) -> None:
+            if 0 < nag < len(MARKS):
+                read.marks.setdefault(len(moves), MARKS[nag])
+
         def visit_result(self, result: str) -> None:
             headers.setdefault("Result", result)
 
@@ -122,15 +153,15 @@ def read_main_line(lines: Lines) -> tuple[dict[str, str], list[tuple[str, int]]]
             return None
 
     chess.pgn.read_game(lines, Visitor=Reader)
-    return headers, moves
+    return read
 
 
 def loads(text: str) -> GameRecord:
     """The first game in a file of this text, without its variations."""
-    headers, moves = read_main_line(Lines(text))
-    if not headers and not moves:
+    read = read_main_line(Lines(text))
+    if read.is_empty:
         raise GameFileError("there is no game in this file", 1)
-    return _game(headers, moves)
+    return _game(read)
 
 
 def loads_all(text: str) -> Iterator[GameRecord | GameFileError]:
@@ -139,20 +170,21 @@ def loads_all(text: str) -> Iterator[GameRecord | GameFileError]:
     while not lines.at_end:
         first = lines.number + 1
         try:
-            headers, moves = read_main_line(lines)
-            if headers or moves:
-                yield _game(headers, moves)
+            read = read_main_line(lines)
+            if not read.is_empty:
+                yield _game(read)
         except GameFileError as error:
             yield error
             lines.skip_game(first)
 
 
-def _game(headers: dict[str, str], moves: list[tuple[str, int]]) -> GameRecord:
+def _game(read: MainLine) -> GameRecord:
+    headers = read.headers
     if headers.get("Variant", "").lower() not in STANDARD:
         raise GameFileError(f"the variant {headers['Variant']!r} is not supported, only standard chess")
     # Games played elsewhere may go on where a draw could have been claimed.
     rules = [headers[DRAWS]] if DRAWS in headers else ["claimed", "automatic"]
-    start, turns = _replay(headers, moves, rules)
+    start, turns = _replay(headers, read.moves, rules)
     result = headers.get("Result", "*")
     return GameRecord(
         start=start,
@@ -161,6 +193,8 @@ def _game(headers: dict[str, str], moves: list[tuple[str, int]]) -> GameRecord:
         players=(_known(headers.get("White", "")), _known(headers.get("Black", ""))),
         date=_known(headers.get("Date", "")).replace(".", "-"),
         headers={name: value for name, value in headers.items() if name not in KNOWN},
+        notes=read.notes(),
+        comment=read.comment(0),
     )
 
 

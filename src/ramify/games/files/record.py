@@ -61,6 +61,7 @@ class GameRecord:
     person: int | None = None  # the player that a person at the terminal was
     note: str = ""  # what a reader should know about how the file was understood
     notes: tuple[MoveNote, ...] = ()  # at the turns, as far as there are any
+    comment: str = ""  # what is said before the first turn
 
     def states(self) -> list[State]:
         """Every position of the game, the start first."""

@@ -106,7 +106,19 @@ def loads(text: str) -> GameRecord:
         date=facts["DT"].values[0] if "DT" in facts else "",
         headers={each.name: each.values[0] for each in before_moves(properties) if each.name not in OURS},
         note=MIRRORED if replay.mirrored else "",
+        notes=_notes(properties, len(replay.turns)),
     )
+
+
+def _notes(properties: Sequence[Property], turns: int) -> tuple[MoveNote, ...]:
+    """The comments at the moves; none if there are none at all."""
+    comments: list[str] = []
+    for each in properties:
+        if each.name in ("B", "W"):
+            comments.append("")
+        elif each.name == "C" and comments:
+            comments[-1] = " ".join([comments[-1], *each.values]).strip()
+    return tuple(MoveNote(comment) for comment in comments[:turns]) if any(comments) else ()
 
 
 def main_line(text: str) -> Iterator[Property]:
