@@ -55,10 +55,9 @@ class Backend(ABC):
     def __init__(self, live: Inference, shape: Shape) -> None: ...
 
     @classmethod
-    def exported(cls, live: Inference, shape: Shape) -> bytes | None:
-        """The network as ``reopened`` takes it; None if only the module will do."""
-        del live, shape
-        return None
+    def exported(cls, live: Inference, shape: Shape) -> tuple[Self, bytes | None]:
+        """The network, opened, and as ``reopened`` takes it; None if only the module will do."""
+        return cls(live, shape), None
 
     @classmethod
     def reopened(cls, content: bytes, shape: Shape) -> Self:
@@ -94,13 +93,16 @@ class OnnxRuntime(Backend):
     name, needs, extra = "onnxruntime", ("onnxruntime", "onnx"), "onnx"
 
     def __init__(self, live: Inference, shape: Shape) -> None:
-        self._open(self.exported(live, shape))
-
-    @classmethod
-    def exported(cls, live: Inference, shape: Shape) -> bytes:
         from ramify.networks.tracing import traced_onnx
 
-        return traced_onnx(live, shape)
+        self._open(traced_onnx(live, shape))
+
+    @classmethod
+    def exported(cls, live: Inference, shape: Shape) -> tuple[Self, bytes]:
+        from ramify.networks.tracing import traced_onnx
+
+        content = traced_onnx(live, shape)
+        return cls.reopened(content, shape), content
 
     @classmethod
     def reopened(cls, content: bytes, shape: Shape) -> Self:
@@ -131,13 +133,18 @@ class OpenVino(Backend):
         self._open(self._converted(live, shape), shape)
 
     @classmethod
-    def exported(cls, live: Inference, shape: Shape) -> bytes:
-        """The length of the graph, the graph, and the weights."""
-        with tempfile.TemporaryDirectory() as folder:
-            files = [Path(folder) / name for name in ("network.xml", "network.bin")]
-            openvino().serialize(cls._converted(live, shape), *files)
-            graph, weights = (file.read_bytes() for file in files)
-        return len(graph).to_bytes(LENGTH_BYTES) + graph + weights
+    def exported(cls, live: Inference, shape: Shape) -> tuple[Self, bytes | None]:
+        """The length of the graph, the graph, and the weights; None without a place for temporary files."""
+        opened = cls(live, shape)
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                files = [Path(folder) / name for name in ("network.xml", "network.bin")]
+                openvino().serialize(opened._model, *files)  # before it is reshaped for a batch
+                graph, weights = (file.read_bytes() for file in files)
+        except (OSError, RuntimeError) as error:
+            logger.debug("the network for openvino cannot be kept: %s", error)
+            return opened, None
+        return opened, len(graph).to_bytes(LENGTH_BYTES) + graph + weights
 
     @classmethod
     def reopened(cls, content: bytes, shape: Shape) -> Self:
@@ -240,18 +247,17 @@ def open_backend(name: str, live: Callable[[], Inference], shape: Shape, kept: K
             return kind.reopened(content, shape)
         except Exception as error:  # whatever a library raises
             logger.debug("%s cannot read what was kept: %s", name, error)
-    opened = run_calls([lambda: kind(live(), shape)], 1)[0]
-    if kept is not None:
-        keep(opened, live, shape, kept)
+    if kept is None:
+        return run_calls([lambda: kind(live(), shape)], 1)[0]
+    opened, content = run_calls([lambda: kind.exported(live(), shape)], 1)[0]
+    if content is not None:
+        keep(opened, content, shape, kept)
     return opened
 
 
-def keep(opened: Backend, live: Callable[[], Inference], shape: Shape, kept: Kept) -> None:
+def keep(opened: Backend, content: bytes, shape: Shape, kept: Kept) -> None:
     """Keep a network as its library reads it, unless results would be others, if only by the last bit."""
     try:
-        content = run_calls([lambda: opened.exported(live(), shape)], 1)[0]
-        if content is None:
-            return
         again = opened.reopened(content, shape)
         for rows in COMPARED:
             observations = np.random.default_rng(rows).random((rows, *shape), np.float32)
@@ -259,7 +265,7 @@ def keep(opened: Backend, live: Callable[[], Inference], shape: Shape, kept: Kep
             if not all(np.array_equal(one, other) for one, other in results):
                 logger.debug("%s does not compute the same from an exported network: it is not kept", opened.name)
                 return
-    except Exception as error:  # whatever a library raises; OSError without a place for temporary files
+    except Exception as error:  # whatever a library raises
         logger.debug("the network for %s cannot be kept: %s", opened.name, error)
         return
     kept.keep(opened.name, content)

@@ -89,12 +89,13 @@ class Network(Submitting):
         facts = None if kept is None else kept.facts()
         if kept is None or facts is None:
             module = _load(file, game)
-            evaluator = cls(module, "cpu", **settings)
             if kept is None or not is_own(module, game):
-                return evaluator
+                return cls(module, "cpu", **settings)
+            check_use(module, config)
             facts = facts_of(module, tuple(game.observation_shape))
-            kept.keep_facts(facts)
+            evaluator = cls.__new__(cls)
             evaluator._begin(Weights(lambda: module, kept, facts), "cpu", config)
+            kept.keep_facts(facts)
             return evaluator
         evaluator = cls.__new__(cls)
         evaluator._begin(Weights(lambda: _load_again(file, game, config, kept), kept, facts), "cpu", config)
@@ -244,6 +245,13 @@ def _load_again(file: Path, game: Game, config: RunConfig, kept: Kept) -> GameNe
     if kept_for(file, game, config.errors) != kept:
         raise ValueError(f"{file} has changed since it was opened")
     return _load(file, game)
+
+
+def check_use(module: nn.Module, config: RunConfig) -> None:
+    """Raise a ValueError if the network cannot be used as wanted."""
+    from ramify.networks.modules import Inference
+
+    Inference(module, config.errors)
 
 
 def is_own(module: nn.Module, game: Game) -> bool:
