@@ -248,7 +248,7 @@ def test_the_nearest_limit_says_how_far_it_is() -> None:
         (["tictactoe", "-s", "simlations=3"], ["'simlations'", "did you mean 'simulations'?"]),
         (["tictactoe", "-s", "c_puct=-1"], ["c_puct=-1"]),
         (["tictactoe", "-s", "fpu=high"], ["fpu='high'", "zero"]),
-        (["tictactoe", "--evaluator", "network"], ["uniform, rollout, rollout:N, greedy, greedy:N or planner", "'network'"]),
+        (["tictactoe", "--evaluator", "network"], ["rollout:N, greedy, greedy:N or planner", "'network'"]),
         (["tictactoe", "--evaluator", "rollout:0"], ["'rollout:0'"]),
         (["tictactoe", "--svg", "/nowhere/at/all.svg"], ["/nowhere/at/all.svg"]),
         (["tictactoe", "--svg", "board.png"], ["only SVG", "board.svg"]),
