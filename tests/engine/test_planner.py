@@ -91,7 +91,7 @@ class Reference:
             {self.way(self.state, p, goal) for goal, w in zip(goals[p], worst[p], strict=True) if w == max(worst[p])}
             for p in (0, 1)
         ]
-        return results[best], steps  # type: ignore[index]
+        return results[best], steps
 
 
 def edge_turns(fields: dict[str, Any], one: Cell, other: Cell) -> int:
@@ -114,10 +114,13 @@ BOARDS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("number", range(len(BOARDS)))
 @pytest.mark.parametrize("discount", [1.0, 0.5])  # with 0.5 sums are exact in any order
 def test_plans(number: int, discount: float) -> None:
-    for seed in range(4):
+    for seed in range(3):
         state = maze(**BOARDS[number]).initial_state(seed=seed)
         rng = np.random.default_rng(seed)
         while not state.is_over:
+            if state.fields["turn"] % 6 > 1:  # in Python a plan takes long
+                state.apply(*(int(rng.choice(state.legal_actions(player))) for player in (0, 1)))
+                continue
             values, steps = Reference(state, discount).plan()
             found = rf.search(state, rf.evaluators.Planner(), simulations=2, discount=discount)
             one = rf.search(state, rf.evaluators.Planner(), simulations=1, discount=discount)
