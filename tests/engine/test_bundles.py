@@ -22,6 +22,7 @@ from tests.engine.walking import Path, walk_searcher
 
 pytestmark = pytest.mark.core
 
+MADE_BY = [{"threads": 4}, {"bundle": 64}]  # by several threads, or by one
 NAMES = ["tictactoe", "connect_four", "hex", "chess", "pyrat", "goofspiel"]
 
 
@@ -143,21 +144,23 @@ def test_solved_positions(size: int, simulations: int, missed: int, graph: bool)
         assert found >= len(won) - missed, f"{threads} threads"
 
 
+@pytest.mark.parametrize("made_by", MADE_BY, ids=str)
 @pytest.mark.parametrize("graph", [False, True])
-def test_proofs(graph: bool) -> None:
+def test_proofs(graph: bool, made_by: dict[str, int]) -> None:
     count = 0
     for state, row in solved_hex(4)[:20]:
-        result = searcher_of(state, Uniform(), simulations=200_000, threads=4, graph=graph, solver=True).run(state)
+        result = searcher_of(state, Uniform(), simulations=200_000, graph=graph, solver=True, **made_by).run(state)
         if result.proven is not None:
             check_hex(state, row, result)
             count += 1
     assert count == 20 if graph else count >= 15  # a tree takes half a million simulations for some
 
 
+@pytest.mark.parametrize("made_by", MADE_BY, ids=str)
 @pytest.mark.parametrize("name", ["tictactoe", "connect_four", "pyrat zero-sum"])
-def test_visits_beside_proofs(name: str) -> None:
+def test_visits_beside_proofs(name: str, made_by: dict[str, int]) -> None:
     state = walk(name, 2)
-    searcher = searcher_of(state, Rollout(1), simulations=4000, threads=4, solver=True)
+    searcher = searcher_of(state, Rollout(1), simulations=4000, solver=True, **made_by)
     result = searcher.run(state)
     assert searcher._search is not None
     visits_add_up(searcher._search, state)

@@ -14,7 +14,7 @@ from ramify.evaluators import Rollout, Uniform
 from tests.engine.helpers import HashEvaluator, assert_same_result, searcher_of
 from tests.engine.positions import walk
 from tests.engine.test_bundles import NAMES, OTHERS, visits_add_up
-from tests.engine.test_solver import check_hex, solved_hex
+from tests.engine.test_solver import solved_hex
 from tests.engine.walking import walk_searcher
 
 pytestmark = pytest.mark.core
@@ -143,27 +143,6 @@ def test_solved_positions(size: int, simulations: int, missed: int) -> None:
         for state, row in won
     )
     assert found >= len(won) - missed
-
-
-@pytest.mark.parametrize("graph", [False, True])
-def test_proofs(graph: bool) -> None:
-    count = 0
-    for state, row in solved_hex(4)[:20]:
-        result = searcher_of(state, Uniform(), simulations=200_000, bundle=64, graph=graph, solver=True).run(state)
-        if result.proven is not None:
-            check_hex(state, row, result)
-            count += 1
-    assert count == 20 if graph else count >= 15  # a tree takes half a million simulations for some
-
-
-@pytest.mark.parametrize("name", ["tictactoe", "connect_four", "pyrat zero-sum"])
-def test_visits_beside_proofs(name: str) -> None:
-    state = walk(name, 2)
-    searcher = searcher_of(state, Rollout(1), simulations=4000, bundle=64, solver=True)
-    result = searcher.run(state)
-    assert searcher._search is not None
-    visits_add_up(searcher._search, state)
-    assert result.proven is not None or result.visits.sum() == 3999
 
 
 def test_a_full_graph_is_searched_on() -> None:
