@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -60,7 +59,7 @@ Entry = TypeVar("Entry", bound=ShippedNetwork)
 
 
 def _folder() -> Path:
-    return Path(str(resources.files("ramify"))) / "networks" / "shipped"
+    return Path(__file__).resolve().parent.parent / "networks" / "shipped"
 
 
 def entries(kind: Callable[..., Entry]) -> list[Entry]:
