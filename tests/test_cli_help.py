@@ -34,7 +34,10 @@ def test_settings_are_listed_with_defaults_and_meanings(run, words: list[str], c
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["analyze", "hex", "-s", "depth=3"], r"no search setting 'depth'; there are simulations, .*c_puct.*threads, bundle$"),
+        (
+            ["analyze", "hex", "-s", "depth=3"],
+            r"no search setting 'depth'; there are simulations, .*c_puct.*threads, bundle$",
+        ),
         (["analyze", "hex", "-s", "c_put=3"], r"no search setting 'c_put'; did you mean 'c_puct'\?$"),
         (["analyze", "hex", "-s", "c_puct=high"], "search setting c_puct='high': must be a number$"),
         (["analyze", "hex", "-s", "graph=7"], "graph=7: must be true or false$"),
