@@ -79,11 +79,12 @@ OTHERS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.mark.parametrize("made_by", MADE_BY, ids=str)
 @pytest.mark.parametrize("settings", OTHERS, ids=str)
 @pytest.mark.parametrize("name", ["hex", "pyrat"])
-def test_other_settings(name: str, settings: dict[str, Any]) -> None:
+def test_other_settings(name: str, settings: dict[str, Any], made_by: dict[str, int]) -> None:
     state = walk(name, 0)
-    searcher = searcher_of(state, Uniform(), simulations=3000, threads=4, **settings)
+    searcher = searcher_of(state, Uniform(), simulations=3000, **made_by, **settings)
     result = searcher.run(state)
     assert result.visits.sum() == 2999
     assert np.isfinite(result.value).all()
@@ -92,6 +93,7 @@ def test_other_settings(name: str, settings: dict[str, Any]) -> None:
     else:
         assert searcher._search is not None
         visits_add_up(searcher._search, state)
+    assert result.stats["nodes"] <= settings.get("max_nodes", 3000)
 
 
 def test_few_simulations_are_made_one_by_one() -> None:

@@ -13,7 +13,7 @@ from ramify import _core
 from ramify.evaluators import Rollout, Uniform
 from tests.engine.helpers import HashEvaluator, assert_same_result, searcher_of
 from tests.engine.positions import walk
-from tests.engine.test_bundles import NAMES, OTHERS, visits_add_up
+from tests.engine.test_bundles import NAMES, visits_add_up
 from tests.engine.test_solver import solved_hex
 from tests.engine.walking import walk_searcher
 
@@ -42,22 +42,6 @@ def test_graphs(name: str, bundle: int) -> None:
     result = searcher.run(state)
     assert result.visits.sum() == 3999
     assert len(walk_searcher(searcher)) == result.stats["nodes"]
-
-
-@pytest.mark.parametrize("settings", OTHERS, ids=str)
-@pytest.mark.parametrize("name", ["hex", "pyrat"])
-def test_other_settings(name: str, settings: dict[str, Any]) -> None:
-    state = walk(name, 0)
-    searcher = searcher_of(state, Uniform(), simulations=3000, bundle=64, **settings)
-    result = searcher.run(state)
-    assert result.visits.sum() == 2999
-    assert np.isfinite(result.value).all()
-    if settings.get("graph"):
-        walk_searcher(searcher, arrivals=False)
-    else:
-        assert searcher._search is not None
-        visits_add_up(searcher._search, state)
-    assert result.stats["nodes"] <= settings.get("max_nodes", 3000)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "pig"])

@@ -137,6 +137,8 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
             del content["error_scale"]
         if self.rollout_by == "greedy":  # likewise
             del content["rollout_by"]
+        if self.bundle is None:  # likewise
+            del content["bundle"]
         return content
 
     def open(self, game: Game) -> SearchPlayer:

@@ -86,9 +86,7 @@ def analyze(
     ramify analyze connect_four --actions "d d" -s max_seconds=5
     ramify analyze my_game --import my_game.py
     """
-    from ramify import _core
     from ramify.cli.analysis import print_analysis
-    from ramify.engine.batch import NativeEvaluator
     from ramify.presentation.described import describe, picture
 
     if svg is not None and svg.suffix.lower() not in ("", ".svg"):
@@ -100,8 +98,7 @@ def analyze(
         chosen, knowledge = options.choose_evaluator(position.game, network, evaluator)
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
-    many = isinstance(position.game, _core.Game) and (network is not None or isinstance(chosen, NativeEvaluator))
-    usual = SIMULATIONS if many else FEW_SIMULATIONS
+    usual = usual_simulations(position.game, chosen, named=network is not None)
     searcher = make_searcher(position, (simulations, usual), settings, chosen, seed)
     if svg is not None:
         write_picture(svg, position.svg())  # before the search, so that a wrong path is not found out after it
@@ -152,6 +149,15 @@ def read_state(game: Game, text: str) -> State:
     except json.JSONDecodeError as error:
         raise ValueError(f"--state is not a JSON object: {error}") from None
     return build(**parts)
+
+
+def usual_simulations(game: Game, evaluator: Any, *, named: bool) -> int:
+    """The number of simulations where none is given; ``named``: the evaluator is a network that was asked for."""
+    from ramify import _core
+    from ramify.engine.batch import NativeEvaluator
+
+    many = isinstance(game, _core.Game) and (named or isinstance(evaluator, NativeEvaluator))
+    return SIMULATIONS if many else FEW_SIMULATIONS
 
 
 def make_searcher(
