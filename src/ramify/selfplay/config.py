@@ -52,7 +52,8 @@ class PlayConfig(Settings):
         ge=0,
         le=10_000,
         description=(
-            "Maximum number of random moves before the first search; the number is drawn uniformly for each game."
+            "Maximum number of random moves before the first search; the number is drawn uniformly for each game. They "
+            "follow the opening where openings is set."
         ),
     )
     openings: str | None = Field(
