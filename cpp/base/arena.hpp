@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "base/fetch.hpp"
+
 namespace ramify {
 
 using Offset = std::uint32_t;  // in units of 8 bytes; 0 means "none"
@@ -65,6 +67,9 @@ class Arena {
     units = std::max((units + 1) & ~1u, std::min(most, room_) & ~1u);  // even: the next one starts at its end
     return take(units);
   }
+
+  // Fetches from memory what says where the chunks are.
+  void fetch() const { __builtin_prefetch(chunks_.get()); }
 
   // How much of it was ever handed out, in words, blocks that were released since included.
   std::uint64_t taken() const { return std::uint64_t{next_} * 2; }
@@ -199,6 +204,13 @@ class alignas(64) Allocator {
   void release_even(Offset block, std::uint32_t words) {
     used_ -= (words + 1) / 2;
     push(free_even_, block);
+  }
+
+  // Fetches from memory what small blocks are cut from.
+  void fetch() const {
+    constexpr std::size_t kSmall = 128;  // bytes of what leads to the smallest blocks
+    fetch_bytes(this, kSmall);
+    fetch_until(&free_even_, this + 1);
   }
 
   // Bytes in blocks that are in use; negative contributions of other threads' blocks are possible, sums are right.

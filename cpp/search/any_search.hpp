@@ -120,6 +120,10 @@ class AnySearch {
   virtual void absorb(int batch, const EvaluationView& evaluation, int row) = 0;
   // Gives all leaves in flight back as if they had never been chosen.
   virtual void cancel() = 0;
+  // Fetches from memory what absorbing a batch and the descent after it are going to read, in so many steps: each needs what
+  // the one before has fetched, so other work should lie between them. Nothing changes.
+  static constexpr int kFetches = 8;
+  virtual void fetch(int step, int batch) const = 0;
   virtual int in_flight() const = 0;  // leaves, of all batches
   // Simulations that may still be started, of so many simulations and so many evaluations in all; 0 once proven.
   std::int64_t left(std::int64_t most_simulations, std::int64_t most_evaluations) const;

@@ -54,6 +54,10 @@ class RulesDynamics {
     else rules_->apply(cursor, joint);
   }
   Key key(const Cursor& cursor) const { return rules_->key(cursor); }
+  // Fetches from memory what the rules read of a game beside the cursor, in two steps.
+  void fetch(const Cursor& cursor, int step) const {
+    if constexpr (requires { rules_->fetch(cursor, step); }) rules_->fetch(cursor, step);
+  }
   void chance(const Cursor& cursor, ChanceEvent& event) const {
     if constexpr (kChance) rules_->chance(cursor, event);
     else event.clear();
@@ -160,6 +164,7 @@ class LatentDynamics {
   }
   void go_on(Cursor& cursor, Joint joint) const { apply(cursor, joint); }
   Key key(const Cursor&) const { return 0; }
+  void fetch(const Cursor&, int) const {}
   bool has_chance() const { return false; }
   float remaining(const Cursor&) const { return 1.0f; }
   Stakes stakes(const Cursor&) const { return {}; }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/arena.hpp"
+#include "base/fetch.hpp"
 #include "search/marginals.hpp"
 #include "search/node.hpp"
 
@@ -110,11 +111,23 @@ class Graph {
     const std::uint32_t nodes = reserved_.load(std::memory_order_relaxed);
     return nodes >= kLarge ? nodes / kOthers : 0;
   }
+  // Where that part of it ends which every descent reads, and to fetch from memory what this part points to.
+  const void* hot_end() const { return &table_; }
+  void fetch_parts() const {
+    arena_.fetch();
+    allocators_[0].fetch();
+    fetch_object(reserves_[0]);
+  }
   // Fetches the words and edges of the child of an edge, where one player acts alone, if there is a hint where they are;
   // otherwise makes room for hints, since a second visit gives the child words and edges.
   void fetch_below(int thread, Node& node, std::uint32_t edge);
   // Fetches the words and edges of a node, visited so often, which is in a cache already.
   void fetch_blocks(const Node& node, std::uint32_t visits) const;
+  // Fetches the words and edges of any node that is in a cache already, of a search in one thread.
+  void fetch_all(const Node& node) const {
+    if (node.words) fetch_block(node.words, std::min(block_words(node), kFetched));
+    if (node.edges) fetch_block(node.edges, std::min(edge_words(node), kFetched));
+  }
   // The child of an edge has been visited: notes in a node with `hinted` where it keeps its words and edges.
   void note_hint(const Node& node, std::uint32_t edge, const Node& child) const;
   NodeId terminal() const { return terminal_; }  // the one node of every finished game
@@ -246,6 +259,7 @@ class Graph {
   static std::uint32_t block_words(const Node& node) {
     return node.tallied ? Marginals::words(node) : word_count(node);
   }
+  static constexpr std::uint32_t kFetched = 256;  // words of a block, at most
   Allocator& allocator(int thread) { return allocators_[static_cast<std::size_t>(thread)]; }
   void keep_marginals(int thread, Node& node);
   void fill_marginals(const Node& node) const;
@@ -269,7 +283,6 @@ class Graph {
   Extras extras_;
   const std::uint32_t max_nodes_;
   Arena arena_;
-  Table table_{arena_};
   struct alignas(64) Reserve {
     std::uint32_t left = 0;  // nodes that a thread may make before it has to ask again
   };
@@ -280,6 +293,7 @@ class Graph {
   alignas(64) std::atomic<std::uint32_t> reserved_{0};
   std::atomic<std::uint32_t> limit_{0};  // max_nodes_, or 0 once there was no memory
   std::atomic<Full> out_of_{Full::kNo};
+  Table table_{arena_};  // the largest part, which trees do not need: see hot_end
 };
 
 }  // namespace ramify

@@ -29,6 +29,14 @@ class Group {
   // A thread begins with the same numbers every time, whose searches may still be in its cache, and then helps others.
   template <class Work>
   void share(std::size_t n, std::size_t together, Work work) {
+    share_pieces(n, together, [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i) work(i);
+    });
+  }
+
+  // The same by pieces: calls work(first, end).
+  template <class Work>
+  void share_pieces(std::size_t n, std::size_t together, Work work) {
     const std::size_t pieces = (n + together - 1) / together, threads = ranges_.size();
     for (std::size_t t = 0; t < threads; ++t) {
       ranges_[t].next = pieces * t / threads * together;
@@ -38,7 +46,7 @@ class Group {
       for (std::size_t t = 0; t < threads; ++t) {
         Range& range = ranges_[(static_cast<std::size_t>(index) + t) % threads];
         for (std::size_t i; (i = range.next.fetch_add(together)) < range.end;)
-          for (std::size_t k = i; k < std::min(i + together, range.end); ++k) work(k);
+          work(i, std::min(i + together, range.end));
       }
     });
   }

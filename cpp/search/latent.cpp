@@ -91,6 +91,7 @@ class LatentPlay final : public AnySearch {
   int collect(int batch, int leaves, std::int64_t simulations) override { return tree_.collect(batch, leaves, simulations); }
   void absorb(int batch, const EvaluationView& evaluation, int row) override { tree_.absorb(batch, evaluation, row); }
   void cancel() override { tree_.cancel(); }
+  void fetch(int step, int batch) const override { tree_.fetch(step, batch); }
   int in_flight() const override { return tree_.in_flight(); }
   std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) override {
     return tree_.run_native(evaluator, simulations, seconds);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/fetch.hpp"
+
 namespace ramify {
 
 Pool::Pool(Start start, const PlaySettings& play, std::uint64_t seed, int places, std::vector<std::int64_t> unfinished,
@@ -171,7 +173,21 @@ int Pool::advance(Slot& slot) {
 }
 
 namespace {
-constexpr std::size_t kTogether = 4;  // games that a thread takes at a time
+constexpr std::size_t kTogether = 8;  // games that a thread takes at a time
+}
+
+// Fetches from memory what refilling these games reads. They are so many that no cache has them all, and each is a chain of
+// reads that wait for one another: here the reads of several games overlap.
+void Pool::fetch(std::size_t share, std::size_t first, std::size_t end) const {
+  const std::vector<Part>& parts = parts_[share];
+  for (std::size_t i = first; i < end; ++i) {
+    __builtin_prefetch(parts[i].search);
+    fetch_object(slots_[first_slot(share) + i].search);
+    fetch_object(slots_[first_slot(share) + i].wanted);
+  }
+  for (int step = 0; step < AnySearch::kFetches; ++step)
+    for (std::size_t i = first; i < end; ++i)
+      if (parts[i].leaves) parts[i].search->fetch(step, parts[i].batch);
 }
 
 int Pool::refill(int share, const EvaluationView* evaluation, const BatchView& view) {
@@ -179,7 +195,7 @@ int Pool::refill(int share, const EvaluationView* evaluation, const BatchView& v
   std::vector<Part>& parts = parts_[s];
   // Where every game had one row, it probably has one again: then it is written while its tree is in the cache.
   const bool one_each = one_each_[s];
-  group_.share(parts.size(), kTogether, [&, first = first_slot(s)](std::size_t i) {
+  const auto refill_one = [&, first = first_slot(s)](std::size_t i) {
     Slot& slot = slots_[first + i];
     Part& part = parts[i];
     if (evaluation && part.leaves) part.search->absorb(part.batch, *evaluation, part.first);
@@ -187,6 +203,10 @@ int Pool::refill(int share, const EvaluationView* evaluation, const BatchView& v
     const int rows = advance(slot);
     part = {slot.search.get(), 0, rows, rows, static_cast<int>(i)};
     if (one_each && rows == 1) part.search->write(part.batch, view, part.first);
+  };
+  group_.share_pieces(parts.size(), kTogether, [&](std::size_t first, std::size_t end) {
+    if (evaluation) fetch(s, first, end);
+    for (std::size_t i = first; i < end; ++i) refill_one(i);
   });
   const int rows = place_rows(parts, one_each, view);
   one_each_[s] = static_cast<std::size_t>(rows) == parts.size() && play_.leaves == 1;

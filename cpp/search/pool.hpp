@@ -94,6 +94,7 @@ class Pool {
   void play_opening(Slot& slot);
   void begin_search(Slot& slot);
   int advance(Slot& slot);
+  void fetch(std::size_t share, std::size_t first, std::size_t end) const;
   int place_rows(std::vector<Part>& parts, bool placed, const BatchView& view);
   void act(Slot& slot, Joint joint, const Report& found);
   Joint choose(Slot& slot, const Report& found) const;

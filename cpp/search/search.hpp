@@ -44,12 +44,12 @@ class Search final : public AnySearch {
   Search(D dynamics, Cursor root, const Settings& settings, std::size_t observation_size)
       : dynamics_(std::move(dynamics)),
         settings_(settings),
+        observation_size_(observation_size),
+        root_cursor_(std::move(root)),
         graph_(settings.graph && !D::kLatent, settings.max_nodes, settings.threads,
                {settings.solver, mixes(settings), settings.error_scale > 0.0,
                 settings.opponent_weights == OpponentWeights::kConditional && !mixes(settings),
-                tells_parents(dynamics_, settings)}),
-        observation_size_(observation_size),
-        root_cursor_(std::move(root)) {
+                tells_parents(dynamics_, settings)}) {
     constexpr int kMost = D::kMerges ? std::numeric_limits<std::int16_t>::max() : kMaxActions;  // see Rules::outcomes
     if (num_actions() > kMost)
       throw InvalidInput("a search supports at most " + std::to_string(kMost) + " actions, not " +
@@ -113,6 +113,7 @@ class Search final : public AnySearch {
   void write(int batch, const BatchView& view, int row) override;
   void absorb(int batch, const EvaluationView& evaluation, int row) override;
   void cancel() override;
+  void fetch(int step, int batch) const override;
   int in_flight() const override { return in_flight_; }
   int rows(int batch) const override;
   std::int64_t run_native(const NativeEvaluator& evaluator, std::int64_t simulations, double seconds) override;
@@ -247,27 +248,28 @@ class Search final : public AnySearch {
     NodeId node = 0;  // where the descent arrived
     std::vector<Step> path;
     std::uint32_t far_below = 0;  // visits: see Graph
+    bool saves_news = false;
+    bool defers = false;  // backup is left to back_up_batch
+    bool stops = false;   // the bundle ends here, for what reason ever
     std::size_t base = 0;  // steps of the path that belong to a bundle, which counts and backs up their visits itself
-    std::vector<std::unique_ptr<Level>> levels;  // of the bundle
-    std::int64_t next_look = 0;                  // at the clock: after so many simulations
-    bool stops = false;                          // the bundle ends here, for what reason ever
-    std::exception_ptr failure;                  // one of them
     std::uint64_t passed = 0;     // traces of its nodes, in a graph
     std::vector<Leaves> batches;  // by number
     std::vector<Collision> collided;
     std::unordered_map<NodeId, std::uint32_t> crowded;  // visits of collisions with each leaf; see collide
     std::vector<Turn> handed;  // first edges of descents to come, the next one last; see hand_out
     std::vector<std::uint32_t> news;  // edges of the root that it has not heard from yet; see tell_root
-    bool saves_news = false;
-    bool defers = false;  // backup is left to back_up_batch
+    std::vector<NodeId> solved;  // nodes proven whose parents have not heard of it; see spread_proofs
     std::vector<Action> actions;
     std::vector<std::int16_t> merge;
     std::vector<float> priors, outcome_priors;
     Rng rng{0};
-    ChanceEvent event;
-    std::optional<Paused> paused;
-    std::vector<NodeId> solved;  // nodes proven whose parents have not heard of it; see spread_proofs
     SearchStats stats;
+    // What descents for an evaluator outside of the core do without, from here on; see fetch.
+    ChanceEvent event;
+    std::vector<std::unique_ptr<Level>> levels;  // of the bundle
+    std::int64_t next_look = 0;                  // at the clock: after so many simulations
+    std::exception_ptr failure;                  // why the bundle ends, if something has failed
+    std::optional<Paused> paused;
   };
 
   // Least and greatest edge value seen in this run, per player, for min-max normalisation.
@@ -456,31 +458,32 @@ class Search final : public AnySearch {
   NodeId prepare_root(NodeId id, const Cursor& cursor, int symmetry);
   std::pair<Rewards, bool> move_root(Joint joint, bool keep);
 
+  // What every descent reads comes first, see fetch.
   D dynamics_;
   Settings settings_;
-  Graph graph_;
   std::size_t observation_size_;
   Cursor root_cursor_;
   NodeId root_ = 0;
-  RootPriors root_priors_;
-  std::vector<Action> root_actions_[2];  // of a restricted root, ascending; empty: all
-  std::shared_ptr<EvaluationCache> cache_;
   bool noised_ = false;
-  bool full_ = true;          // a full search: with noise, temperature and forced playouts at the root
-  std::int64_t wanted_ = 0;   // simulations of this run
+  bool full_ = true;  // a full search: with noise, temperature and forced playouts at the root
   bool zero_sum_ = false;
   bool plain_ = true;  // PUCT and nothing else: the rest need not be looked at, turn by turn
   bool tells_ = false;  // see tells_parents
   bool swift_ = true;  // and over a tree, on the scale of the values: where one player acts alone, edges are all there is to know
+  int in_flight_ = 0;
+  Bounds bounds_;
+  std::shared_ptr<EvaluationCache> cache_;
+  std::vector<std::vector<Step>> touched_;  // edges to take values over, by depth; see touch
+  std::vector<std::unique_ptr<Worker>> workers_;
+  Graph graph_;
+  RootPriors root_priors_;
+  std::vector<Action> root_actions_[2];  // of a restricted root, ascending; empty: all
+  std::int64_t wanted_ = 0;              // simulations of this run
   Race races_[2];
   Rng noise_{0};
   std::uint64_t chance_seed_ = 0;
-  Bounds bounds_;
   std::mutex bounds_mutex_;
   SlotLease slots_;  // of latent states
-  int in_flight_ = 0;
-  std::vector<std::vector<Step>> touched_;  // edges to take values over, by depth; see touch
-  std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<ThreadPool> pool_;
 };
 

@@ -14,15 +14,18 @@ class Paths {
  public:
   static constexpr std::uint16_t kNever = 0xffff;
 
-  // Turns from each cell to the piece at `pieces[k]`, waiting in mud included; [piece][cell], kNever where there is no way.
-  const std::uint16_t* to(const Maze& maze, const std::vector<std::uint16_t>& pieces, int piece) const {
+  // Of all pieces, [piece][cell].
+  struct Table {
+    const std::uint16_t* turns;  // from each cell, waiting in mud included; kNever where there is no way
+    const float* closeness;      // 1 / (1 + turns) in steps of 1/1024: sums of these are exact in any order
+  };
+  Table table(const Maze& maze, const std::vector<std::uint16_t>& pieces) const {
     std::call_once(once_, [&] { measure(maze, pieces); });
-    return turns_.data() + offset(maze, piece);
+    return {turns_.data(), closeness_.data()};
   }
-  // How close each cell is to the piece, 1 / (1 + turns) in steps of 1/1024: sums of these are exact in any order.
-  const float* closeness(const Maze& maze, const std::vector<std::uint16_t>& pieces, int piece) const {
-    std::call_once(once_, [&] { measure(maze, pieces); });
-    return closeness_.data() + offset(maze, piece);
+  // Turns from each cell to the piece at `pieces[k]`.
+  const std::uint16_t* to(const Maze& maze, const std::vector<std::uint16_t>& pieces, int piece) const {
+    return table(maze, pieces).turns + offset(maze, piece);
   }
 
  private:

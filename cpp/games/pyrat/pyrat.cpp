@@ -372,10 +372,11 @@ void PyRat::observe_paths(const State& s, const Player& own, const Player& other
   float* const nearest = std::fill_n(out, 5 * cells, 0.0f);
   std::fill_n(nearest, cells, kFarthest);
   const auto scaled = [](int turns) { return std::min(static_cast<float>(turns) / kPathUnit, kFarthest); };
+  const Paths::Table paths = setup.paths.table(setup.maze, setup.pieces);
   for (std::size_t piece = 0; piece < setup.pieces.size(); ++piece) {
     if (!s.has(static_cast<int>(piece))) continue;
-    const std::uint16_t* const turns = setup.paths.to(setup.maze, setup.pieces, static_cast<int>(piece));
-    const float* const closeness = setup.paths.closeness(setup.maze, setup.pieces, static_cast<int>(piece));
+    const std::uint16_t* const turns = paths.turns + piece * cells;
+    const float* const closeness = paths.closeness + piece * cells;
     const int mine = turns[own.cell] + own.mud, theirs = turns[other.cell] + other.mud;
     out[setup.pieces[piece]] = scaled(mine);
     out[cells + setup.pieces[piece]] = scaled(theirs);

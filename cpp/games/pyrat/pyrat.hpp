@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fetch.hpp"
 #include "games/pyrat/generate.hpp"
 #include "games/pyrat/maze.hpp"
 #include "games/pyrat/paths.hpp"
@@ -114,6 +115,15 @@ class PyRat {
     ++s.turn;
     s.over = is_over(s);
     return reward(s, gained);
+  }
+
+  // What is read of the setup at every turn, and where it lies.
+  void fetch(const State& s, int step) const {
+    const pyrat::Setup& setup = *s.setup;
+    if (step == 0) return fetch_object(setup);
+    fetch_bytes(setup.steps.data(), sizeof(pyrat::Step) * setup.steps.size());
+    fetch_bytes(setup.piece_at.data(), 2 * setup.piece_at.size());
+    __builtin_prefetch(setup.pieces.data());
   }
 
   Key key(const State& s) const {

@@ -231,6 +231,47 @@ void Search<D>::cancel_collisions() {
   settle();
 }
 
+// One link of the chain from the search to the path of its leaf after another. The path is fetched whole, since it has to be
+// backed up, and the next descent has most of it in common.
+template <class D>
+void Search<D>::fetch(int step, int batch) const {
+  if (step == 0) return fetch_until(this, graph_.hot_end());
+  if (step == 1) {
+    __builtin_prefetch(workers_.data());
+    graph_.fetch_parts();
+    return dynamics_.fetch(root_cursor_, 0);
+  }
+  const Worker& worker = *workers_[0];
+  if (step == 2) {
+    fetch_until(&worker, &worker.event);
+    graph_.prefetch(root_);
+    return dynamics_.fetch(root_cursor_, 1);
+  }
+  const auto b = static_cast<std::size_t>(batch);
+  if (b >= worker.batches.size()) return;
+  const Leaves& leaves = worker.batches[b];
+  if (step == 3) {
+    fetch_object(leaves);
+    graph_.fetch_all(graph_.node(root_));
+    const void* const scratch[] = {worker.path.data(), worker.actions.data(), worker.merge.data(), worker.priors.data(),
+                                   worker.outcome_priors.data()};
+    for (const void* const memory : scratch) __builtin_prefetch(memory);
+    return;
+  }
+  if (!leaves.count) return;
+  const Leaf& leaf = leaves.list[0];
+  if (step == 4) return fetch_object(leaf);
+  if (step == 5) {
+    fetch_bytes(leaf.path.data(), sizeof(Step) * leaf.path.size());
+    return graph_.prefetch(leaf.node);
+  }
+  if (step == 6) {
+    for (const Step& one : leaf.path) graph_.prefetch(one.node);
+    return graph_.fetch_all(graph_.node(leaf.node));
+  }
+  for (const Step& one : leaf.path) graph_.fetch_all(graph_.node(one.node));
+}
+
 template <class D>
 void Search<D>::write(int batch, const BatchView& view, int row) {
   by_worker(batch, row, [&](Worker& worker, Leaves& leaves, int first) {
