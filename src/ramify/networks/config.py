@@ -118,7 +118,15 @@ class ResNetConfig(NetworkConfig):
         ),
     )
 
-    later: ClassVar[tuple[str, ...]] = (*NetworkConfig.later, "squeeze_channels", "value_cells")
+    mirror: bool = Field(
+        default=False,
+        description=(
+            "Evaluate the board and its mirror image, left and right exchanged, and average the outputs, at twice the "
+            "cost; for games with one action per column, such as connect_four."
+        ),
+    )
+
+    later: ClassVar[tuple[str, ...]] = (*NetworkConfig.later, "squeeze_channels", "value_cells", "mirror")
 
     @classmethod
     def sized(cls, depth: int, width: int) -> Self:

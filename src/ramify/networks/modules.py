@@ -99,6 +99,10 @@ class ResNet(GameNetwork):
                 f"a resnet needs observations of planes, but {spec.game} has {list(spec.observation_shape)}: "
                 "use an mlp, such as mlp:2x256"
             )
+        if config.mirror and spec.layout.kind != "columns":
+            raise ValueError(
+                f"mirror=True needs a game with one action per column, such as connect_four: {spec.game} has none"
+            )
         channels = config.channels
         self.stem = ConvNorm(spec.observation_shape[0], channels, 3)
         self.blocks = residual_blocks(config)
@@ -114,6 +118,17 @@ class ResNet(GameNetwork):
         return self.spec.layout.any_size and not self.config.value_cells
 
     def forward(self, observations: Tensor, heads: bool = True) -> dict[str, Tensor]:
+        if not self.config.mirror:
+            return self._outputs(observations, heads)
+        found = self._outputs(torch.cat([observations, observations.flip(-1)]), heads)
+        return {name: self._mean(name, both) for name, both in found.items()}
+
+    def _mean(self, name: str, both: Tensor) -> Tensor:
+        """The mean of an output of boards and of their mirror images; what lies along the columns is turned back."""
+        seen, mirrored = both.chunk(2)
+        return (seen + (mirrored.flip(-1) if name in ("logits", "ownership") else mirrored)) / 2
+
+    def _outputs(self, observations: Tensor, heads: bool) -> dict[str, Tensor]:
         x = self.act(self.stem(observations))
         for block in self.blocks:
             x = block(x)
