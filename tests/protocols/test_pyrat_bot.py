@@ -83,6 +83,7 @@ def test_a_game_from_hello_to_quit() -> None:
         ({**TURN, "seconds": 0}, "seconds must be a number above 0"),
         ({**TURN, "seconds": "soon"}, "seconds must be a number"),
         ('{"type": "turn", "seconds": NaN}', "NaN"),
+        ("null", "a JSON object, not None"),
         ({**TURN, "p1": [0]}, "p1"),
         ({**TURN, "p1": "here"}, "p1"),
         ({**TURN, "turn": 20}, "over"),
@@ -97,6 +98,15 @@ def test_what_is_not_understood_is_one_error_line(line: Any, message: str) -> No
     assert message in answer["message"]
     assert "\n" not in answer["message"]
     assert ask(bot, TURN)["move"] == "RIGHT"
+
+
+def test_the_shipped_network_plays_for_the_reward_it_was_trained_for() -> None:
+    bot = small_bot(network="pyrat", simulations=50)
+    assert ask(bot, GAME) == {"type": "ready"}
+    answer = ask(bot, TURN)
+    assert answer["simulations"] == 50
+    assert sum(answer["value"]) == pytest.approx(0, abs=0.5)  # differences, not the three pieces
+    bot.close()
 
 
 def test_a_turn_needs_a_game() -> None:

@@ -124,6 +124,18 @@ def test_the_command(run: Any, tmp_path: Path) -> None:
     assert "<h2>Equilibria</h2>" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+def test_a_difference_is_counted_once(run: Any, tmp_path: Path) -> None:
+    board = ("-p", "width=5", "-p", "height=5", "-p", "cheese=5", "-p", "reward=difference")
+    assert (
+        run("selfplay", "pyrat", "games", *board, "--games", "6", "--evaluator", "uniform", "--simulations", "20")[0]
+        == 0
+    )
+    [(header, records)] = read_folder(tmp_path / "games")
+    found = inspect_games(rf.make("pyrat", **header["params"]), records)
+    assert sorted(game.margin for game in found.games) == sorted(float(record.returns[0]) for record in records)
+    assert any(game.margin for game in found.games)
+
+
 def test_a_networks_errors_by_visits(run: Any, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     game = rf.make("pyrat", width=3, height=3, cheese=3)

@@ -120,6 +120,13 @@ def network_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
+def trained_reward(path: Path) -> str | None:
+    """The parameter ``reward`` of the game that a network was trained for; None where the file does not say."""
+    params = {} if path.suffix == ".onnx" else network_facts(path).get("params")
+    reward = params.get("reward") if isinstance(params, dict) else None
+    return reward if isinstance(reward, str) else None
+
+
 def is_learned(path: Path) -> bool:
     """Whether a file has a learned model (MuZero), by its description."""
     if path.suffix == ".onnx":

@@ -92,6 +92,7 @@ def analyze(
     if svg is not None and svg.suffix.lower() not in ("", ".svg"):
         fail(f"--svg writes only SVG pictures: give a file such as {svg.with_suffix('.svg')}, not {svg}")
     params, settings = options.read_options(game, param, set_)
+    params = options.with_reward(game, params, network)
     position = find_position(game, params, state, actions, seed)
     try:
         searched = read_only(position, only)

@@ -196,7 +196,8 @@ def end_section(found: Inspection) -> Section:
         for part in [*found.parts(), found]
     ]
     text = (
-        "Draws: both players got the same. Margin: the mean distance between their returns. The last row is all games."
+        "Draws: both players got the same. Margin: the mean distance between their returns, or what was won where "
+        "one wins what the other loses. The last row is all games."
     )
     return Section("Results", text, ("games", "moves", "draws", "margin"), rows)
 

@@ -51,9 +51,9 @@ def play(
 ) -> None:
     """Play a game against the search, or against another player.
 
-    Without --network the search uses a shipped network if there is one for the
-    game, otherwise material in chess (--network material), plans in PyRat
-    (--network planner), and random playouts in other games (--network rollout).
+    Without --network the search uses plans in PyRat (--network planner), in
+    other games a shipped network if there is one, otherwise material in chess
+    (--network material) and random playouts elsewhere (--network rollout).
 
     Type a move by its name when it is your turn. PyRat is played with the arrow
     keys in a terminal. These are the commands:
@@ -85,6 +85,8 @@ def play(
     from ramify.presentation.opponents import make_adviser, make_opponent
 
     params, settings = options.read_options(game or "hex", param, set_)
+    if load is None:
+        params = options.with_reward(game or "hex", params, network)
     if load is not None and (params or state or actions):
         fail("--load brings the game and the position: leave out parameters, --state and --actions")
     record = None if load is None else load_game(load, game)

@@ -26,7 +26,7 @@ def pyrat_bot(
 
     It searches until the time limit of a turn and always answers in time. A
     line that it does not understand is answered by one line with an error.
-    Without --network the search uses random playouts. To try it, type:
+    Without --network the search uses plans. To try it, type:
 
     \b
     {"type": "hello"}

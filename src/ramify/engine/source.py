@@ -80,6 +80,16 @@ class RawAnswer:
         return logits, values, None
 
 
+def check_reward(game: Game, evaluator: Evaluator | None) -> None:
+    """Raise a ValueError if an evaluator says that its values are of another reward of the game."""
+    trained, given = getattr(evaluator, "reward", None), game.params.get("reward")
+    if None not in (trained, given) and trained != given:
+        raise ValueError(
+            f"the network was trained for {game.name} with reward={trained!r}, not reward={given!r}: its values mean "
+            f"something else; make({game.name!r}, reward={trained!r}, ...) is the game that it knows"
+        )
+
+
 class RulesSource:
     """Rows are positions, evaluated by an evaluator.
 
@@ -93,6 +103,7 @@ class RulesSource:
         fixed_rows: int | None = None,
         cache: EvaluationCache | None = None,
     ) -> None:
+        check_reward(game, evaluator)
         self.game = game
         self.evaluator = evaluator  # None: the core evaluates
         self.cache = cache

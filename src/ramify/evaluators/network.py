@@ -63,6 +63,7 @@ class Network(Submitting):
 
     needs_legal = False  # batches need no legal masks, so self-play leaves them out
     c_puct = NETWORK_C_PUCT
+    reward: str | None = None  # the parameter of the game that values depend on; None: it has none, or was checked
 
     def __init__(self, module: nn.Module, device: str | torch.device | None = None, **settings: Any) -> None:
         from ramify.networks.devices import choose_device  # its error says what is missing if torch is
@@ -71,6 +72,7 @@ class Network(Submitting):
             raise TypeError(f"module must be a torch module, not {type(module).__name__}")
         config, chosen = RunConfig(**settings), str(choose_device(device))
         master = copy.deepcopy(module).cpu().eval().requires_grad_(False)
+        self.reward = getattr(getattr(master, "spec", None), "params", {}).get("reward")
         self._begin(Weights(lambda: master), chosen, config)
 
     @classmethod

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from pydantic import Field
 
 from ramify.arena import GreedyConfig, Turn
-from ramify.arena.network_files import network_file, open_evaluator
+from ramify.arena.network_files import network_file, open_evaluator, trained_reward
 from ramify.base.settings import Settings
 from ramify.engine import SearchConfig
 from ramify.engine.batch import Evaluator, NativeEvaluator
@@ -105,7 +105,7 @@ class PyRatBot:
         if isinstance(player, bool) or player not in (1, 2):
             raise BadMessageError(f"player must be 1 or 2, not {short(player)}")
         width, height = (whole(message, name) for name in ("width", "height"))
-        game = make("pyrat", width=width, height=height, reward="cheese" if self.settings.network else "difference")
+        game = make("pyrat", width=width, height=height, reward=self._reward())
         start = position(game, message)
         settings = self.settings
         search = AnytimeSearch(game, self._evaluator(game), self._config(), settings.seed)
@@ -148,6 +148,12 @@ class PyRatBot:
             own["normalize"] = "remaining"
         return SearchConfig(**{**own, **self.settings.search})
 
+    def _reward(self) -> str:
+        """What values are of: as the network was trained."""
+        if self.settings.network is None:
+            return "difference"
+        return trained_reward(network_file(self.settings.network)) or "cheese"
+
     def _evaluator(self, game: Game) -> Evaluator | NativeEvaluator:
         if self.settings.network is None:
             return Planner()
@@ -160,10 +166,12 @@ def read_message(line: str | bytes) -> dict[str, Any] | None:
         raise BadMessageError(f"a line has at most {LONGEST} bytes")
     try:
         text = line.decode() if isinstance(line, bytes) else line
-        message = json.loads(text, parse_constant=no_constant) if text.strip() else None
+        if not text.strip():
+            return None
+        message = json.loads(text, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         raise BadMessageError(f"a line must be a JSON object: {error}") from None
-    if message is not None and not isinstance(message, dict):
+    if not isinstance(message, dict):
         raise BadMessageError(f"a line must be a JSON object, not {short(message)}")
     return message
 

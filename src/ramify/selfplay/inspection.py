@@ -63,7 +63,7 @@ class Played:
 
     number: int
     moves: int
-    margin: float  # returns of player 0 less those of player 1
+    margin: float  # by how much player 0 won
     positions: tuple[Position, ...]
     errors: NDArray[np.float64]  # [recorded, 2]: evaluation and search value, each less what came; player 0 less 1
     came: NDArray[np.float64]  # [recorded]: what was still to come, player 0 less player 1
@@ -141,7 +141,10 @@ def inspect_game(game: Game, record: GameRecord) -> Played:
                 )
             )
         paid = paid + state.apply(*move.actions)
-    margin = float(record.returns[0] - record.returns[1])
+    first, second = record.returns
+    margin = float(first - second) / (
+        2 if first == -second else 1
+    )  # what one won is what the other lost: count it once
     found = np.array(errors, np.float64).reshape(-1, 2)
     return Played(record.number, len(record.moves), margin, tuple(positions), found, np.array(came, np.float64))
 
