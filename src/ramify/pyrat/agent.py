@@ -75,7 +75,7 @@ class MCTSAgent:
 
     def search(self, game: PyRatGame) -> SearchResult:
         """A new search of the game's position."""
-        state = game.state
+        state = PyRatGame.state_of(game)
         return Searcher(state.game, evaluator_of(self.nn, state), self.config.search(), seed=self.config.seed).run(
             state
         )

@@ -36,6 +36,8 @@ class PyRatGame:
     __slots__ = ("_state",)
 
     def __init__(self, state: State) -> None:
+        if not isinstance(state, State):
+            raise TypeError(f"state must be a position of PyRat, not {type(state).__name__}")
         if not isinstance(state, NativeState) or state.game.name != "pyrat":
             raise ValueError(f"state must be a position of PyRat, not of {state.game!r}")
         if state.game.params["reward"] != "cheese":
@@ -47,6 +49,14 @@ class PyRatGame:
         """A game from its parts: cheese, p1, p2, max_turns, and optionally walls, mud and the rest of ``fields``."""
         game: Any = make("pyrat", width=width, height=height)
         return cls(game.state(width=width, height=height, **parts))
+
+    @staticmethod
+    def state_of(game: PyRatGame) -> State:
+        """A copy of the game's position; raises a TypeError for anything but a PyRatGame."""
+        if not isinstance(game, PyRatGame):
+            hint = ": PyRatGame(state) makes one" if isinstance(game, State) else ""
+            raise TypeError(f"game must be a PyRatGame, not {type(game).__name__}{hint}")
+        return game.state
 
     @property
     def state(self) -> State:

@@ -35,7 +35,7 @@ def new_root(
         batch=1,
         in_flight=1,
     )
-    state = game.state
+    state = PyRatGame.state_of(game)
     searcher = Searcher(state.game, evaluator_of(nn, state), config)
     return Graph(searcher, state).view(state, [])
 
