@@ -82,8 +82,11 @@ class RawAnswer:
 
 def check_reward(game: Game, evaluator: Evaluator | None) -> None:
     """Raise a ValueError if an evaluator says that its values are of another reward of the game."""
-    trained, given = getattr(evaluator, "reward", None), game.params.get("reward")
-    if None not in (trained, given) and trained != given:
+    trained = getattr(evaluator, "reward", None)
+    if trained is None:  # and the game need not have parameters
+        return
+    given = game.params.get("reward", trained)
+    if trained != given:
         raise ValueError(
             f"the network was trained for {game.name} with reward={trained!r}, not reward={given!r}: its values mean "
             f"something else; make({game.name!r}, reward={trained!r}, ...) is the game that it knows"
