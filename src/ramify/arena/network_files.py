@@ -120,10 +120,11 @@ def network_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
-def trained_reward(path: Path) -> str | None:
-    """The parameter ``reward`` of the game that a network was trained for; None where the file does not say."""
-    params = {} if path.suffix == ".onnx" else network_facts(path).get("params")
-    reward = params.get("reward") if isinstance(params, dict) else None
+def trained_reward(path: Path, game: str) -> str | None:
+    """The parameter ``reward`` that a network for this game was trained with; None where the file has none."""
+    facts = {} if path.suffix == ".onnx" else network_facts(path)
+    params = facts.get("params")
+    reward = params.get("reward") if isinstance(params, dict) and facts["game"] == game else None
     return reward if isinstance(reward, str) else None
 
 

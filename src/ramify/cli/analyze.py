@@ -29,6 +29,16 @@ PATIENCE = 2.0  # seconds until a progress bar appears
 REDRAW = 0.1  # seconds between two updates of it
 SHOWN = 10  # rows of the table without --top
 
+Only = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES",
+        help="Search only these actions of the position, by name or number (#NUMBER where names are numbers). If "
+        "both players act at once, write the first player's actions, '/' and the second player's; an empty side "
+        "means all.",
+    ),
+]
+
 
 def analyze(
     game: options.GameName,
@@ -36,15 +46,7 @@ def analyze(
     state: options.StateText = None,
     actions: options.Actions = "",
     simulations: Annotated[int | None, typer.Option(min=1, help=SIMULATIONS_HELP)] = None,
-    only: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help="Search only these actions of the position, by name or number (#NUMBER where names are numbers). If "
-            "both players act at once, write the first player's actions, '/' and the second player's; an empty side "
-            "means all.",
-        ),
-    ] = "",
+    only: Only = "",
     set_: options.SearchSettings = None,
     network: options.Network = None,
     evaluator: options.Evaluator = None,

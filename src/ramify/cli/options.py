@@ -195,17 +195,15 @@ def read_options(game: str, params: Words, settings: Words) -> tuple[dict[str, A
 
 def with_reward(game: str, params: dict[str, Any], network: str | None) -> dict[str, Any]:
     """Parameters of the game with the reward that a network was trained for, unless one is given."""
-    from ramify.arena.network_files import network_facts, network_file, trained_reward
+    from ramify.arena.network_files import network_file, trained_reward
 
     if network is None or "reward" in params:
         return params
     try:
-        file = network_file(network)
-        reward = trained_reward(file)
-        fits = reward is not None and network_facts(file)["game"] == game
+        reward = trained_reward(network_file(network), game)
     except (ValueError, OSError):  # no network: whoever needs it says why
         return params
-    return {**params, "reward": reward} if fits else params
+    return params if reward is None else {**params, "reward": reward}
 
 
 def search_fields() -> frozenset[str]:

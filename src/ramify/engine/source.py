@@ -23,6 +23,7 @@ from ramify.engine.batch import (
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig
 from ramify.games import Game, State
+from ramify.games.registry import other_reward
 
 Answer = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32] | None]  # logits, values, rewards
 
@@ -83,10 +84,7 @@ class RawAnswer:
 def check_reward(game: Game, evaluator: Evaluator | None) -> None:
     """Raise a ValueError if an evaluator says that its values are of another reward of the game."""
     trained = getattr(evaluator, "reward", None)
-    if trained is None:  # and the game need not have parameters
-        return
-    given = game.params.get("reward", trained)
-    if trained != given:
+    if (given := other_reward(game, trained)) is not None:
         raise ValueError(
             f"the network was trained for {game.name} with reward={trained!r}, not reward={given!r}: its values mean "
             f"something else; make({game.name!r}, reward={trained!r}, ...) is the game that it knows"

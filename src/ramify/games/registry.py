@@ -19,6 +19,13 @@ _families: dict[str, Callable[[str, dict[str, Any]], Game]] = {}
 _presets: dict[str, dict[str, dict[str, Any]]] = {}
 
 
+def other_reward(game: Game, trained: Any) -> Any:
+    """The parameter ``reward`` of a game if a network was trained with another one: its values mean something else.
+    None if both are the same, or one of them has none."""
+    given = None if trained is None else game.params.get("reward")  # not every game has parameters
+    return None if given == trained else given
+
+
 def checked_game(game: Any, who: str) -> Game:
     """Validate a game; raises a TypeError that explains how to create one from a name."""
     if not hasattr(type(game), "initial_state"):

@@ -22,6 +22,7 @@ from safetensors.torch import save as to_bytes
 from ramify.base.files import write_atomically
 from ramify.games import Game
 from ramify.games import make as make_game
+from ramify.games.registry import other_reward
 from ramify.networks.build import digest_weights, make, network_id, shapes
 from ramify.networks.config import config_of
 from ramify.networks.modules import GameNetwork
@@ -177,8 +178,7 @@ def _game_of(facts: dict[str, Any], file: Path) -> Game:
 def _check_reward(facts: dict[str, Any], game: Game, file: Path) -> None:
     """Raise a ValueError if the network was trained for another reward of the game: its values mean something else."""
     trained = facts["params"].get("reward") if isinstance(facts["params"], dict) else None
-    given = game.params.get("reward")
-    if None not in (trained, given) and trained != given:
+    if (given := other_reward(game, trained)) is not None:
         raise ValueError(
             f"{file} is a network for {game.name} with reward={trained}, not reward={given}: set this parameter of the "
             f"game (-p reward={trained})"

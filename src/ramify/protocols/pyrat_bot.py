@@ -152,7 +152,7 @@ class PyRatBot:
         """What values are of: as the network was trained."""
         if self.settings.network is None:
             return "difference"
-        return trained_reward(network_file(self.settings.network)) or "cheese"
+        return trained_reward(network_file(self.settings.network), "pyrat") or "cheese"
 
     def _evaluator(self, game: Game) -> Evaluator | NativeEvaluator:
         if self.settings.network is None:
