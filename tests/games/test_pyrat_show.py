@@ -29,7 +29,7 @@ DRAWING = """\
  0 |R* |       ~ * |
    +---+---+---+---+
      0   1   2   3
-R rat 1.5, P python 0.5 (in mud for 2), 3 of 5 cheese left, turn 8 of 20"""
+R rat 1.5, P python 0.5 (mud 2), 3 of 5 cheese left, turn 8 of 20"""
 
 
 def shapes(svg, tag):
@@ -55,8 +55,18 @@ def test_drawing_for_a_terminal():
 )
 def test_the_end_is_told(scores, result):
     state = GAME.state(cheese=[], score1=scores[0], score2=scores[1], turn=3)
-    assert str(state).endswith(f"turn 3 of 300; over, {result}")
+    assert str(state).endswith(f"turn 3 of 300; {result}")
     assert result.split()[1] in words(state.svg())[-1]
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_line_below_fits_a_terminal(ended):
+    """Also with scores of two digits, and both players in mud or the game at its end."""
+    board = rf.make("pyrat", width=21, height=15)
+    cheese = [] if ended else [[x, 3] for x in range(18)]
+    mud = {} if ended else {"mud1": 2, "mud2": 3, "mud": [[[0, 0], [0, 1], 3], [[20, 14], [20, 13], 3]]}
+    state = board.state(cheese=cheese, score1=10.5, score2=12.5, turn=299 + ended, p1=[0, 0], p2=[20, 14], **mud)
+    assert len(str(state).splitlines()[-1]) <= 80
 
 
 def test_picture_shows_everything():

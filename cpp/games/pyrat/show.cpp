@@ -49,18 +49,19 @@ std::string cells_of(const State& s, int y) {
 
 std::string points(int half_points) { return std::to_string(half_points / 2) + (half_points % 2 ? ".5" : ""); }
 
+// At most 80 characters where scores have two digits.
 std::string status(const State& s) {
   std::string out;
   for (std::size_t player = 0; player < 2; ++player) {
     out += std::string(player ? "P python " : "R rat ") + points(s.players[player].score);
-    if (s.players[player].mud > 0) out += " (in mud for " + std::to_string(s.players[player].mud) + ")";
+    if (s.players[player].mud > 0) out += " (mud " + std::to_string(s.players[player].mud) + ")";
     out += ", ";
   }
   out += std::to_string(s.left) + " of " + std::to_string(s.setup->total) + " cheese left, turn " +
          std::to_string(s.turn) + " of " + std::to_string(s.setup->max_turns);
   if (!s.over) return out;
   const int lead = s.players[0].score - s.players[1].score;
-  return out + (lead > 0 ? "; over, the rat wins" : lead < 0 ? "; over, the python wins" : "; over, a draw");
+  return out + (lead > 0 ? "; the rat wins" : lead < 0 ? "; the python wins" : "; a draw");
 }
 
 }  // namespace
