@@ -249,13 +249,6 @@ void Graph::fetch_below(int thread, Node& node, std::uint32_t edge) {
   }
 }
 
-// A line more than its size needs: blocks begin anywhere.
-void Graph::fetch_block(Offset block, std::uint32_t words) const {
-  constexpr std::uint32_t kLine = 64;
-  const char* const place = arena_.at<char>(block);
-  for (std::uint32_t at = 0; at < words * 4 + kLine; at += kLine) __builtin_prefetch(place + at);
-}
-
 // Fetches what belongs to a node with so many visits, which has no more edges than that.
 void Graph::fetch(const Hint& hint, std::uint32_t visits) const {
   constexpr std::uint32_t kMost = 32;

@@ -99,11 +99,7 @@ class Graph {
 
   const Extras& extras() const { return extras_; }
   Node& node(NodeId id) const { return *arena_.at<Node>(id); }
-  void prefetch(NodeId id) const {  // both lines of memory that it may lie in
-    const char* const place = arena_.at<char>(id);
-    __builtin_prefetch(place);
-    __builtin_prefetch(place + sizeof(Node) - 1);
-  }
+  void prefetch(NodeId id) const { fetch_object(node(id)); }
   // Nodes with fewer visits than this have to be fetched from memory: the graph is larger than caches are, and many others have
   // been visited since.
   std::uint32_t far_below() const {
@@ -266,7 +262,7 @@ class Graph {
   std::uint32_t add_edge(int thread, Node& node, const float (&q)[2]);
   void move_block(int thread, Node& node, std::uint32_t capacity, bool rewarded, bool hinted);
   void fetch(const Hint& hint, std::uint32_t visits) const;
-  void fetch_block(Offset block, std::uint32_t words) const;
+  void fetch_block(Offset block, std::uint32_t words) const { fetch_bytes(arena_.at<char>(block), std::size_t{words} * 4); }
   void write_reward(int thread, Node& node, std::uint32_t edge, const Rewards& reward);
   NodeId move_node(Graph& old, NodeId id, std::vector<NodeId>& queue);
   NodeId compact(NodeId root);
