@@ -13,6 +13,7 @@ import ramify as rf
 from ramify import networks
 from ramify.engine.batch import batch_of
 from ramify.evaluators import Network
+from ramify.evaluators.cuda import LAUNCHED_ASIDE
 from tests.evaluators.helpers import some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, lively, net
 
@@ -95,6 +96,36 @@ def test_every_batch_sees_one_set_of_weights(graphs: bool) -> None:
     batch = batch_of(some_states(rf.make("hex", size=5), 12))
     gpu = Network(modules[0], "cuda", precision="fp32", graphs=graphs, buckets=[4])
     check_changes_of_weights(gpu, modules, batch, 100, atol=EXACT)
+
+
+def test_large_batches_are_launched_by_a_thread() -> None:
+    """Outputs are those of small batches, by the weights that were there when they were submitted."""
+    modules = [net("hex", "3x16", seed=seed) for seed in (0, 1)]
+    gpu = Network(modules[0], "cuda", precision="fp32", buckets=[16, LAUNCHED_ASIDE])
+    few = batch_of(some_states(rf.make("hex", size=5), 16))
+    times = LAUNCHED_ASIDE // 16
+    many = rf.Batch(**{name: np.concatenate([array] * times) for name, array in vars(few).items()})
+    expected = []
+    for module in modules:
+        gpu.load_weights(module)
+        expected.append(np.concatenate([gpu.submit_raw(few)()[0]] * times))
+    for _ in range(20):
+        for number in (0, 1):
+            gpu.load_weights(modules[number])
+            pending = [gpu.submit_raw(many), gpu.submit_raw(many)]
+            gpu.load_weights(modules[1 - number])
+            for one in pending:
+                np.testing.assert_allclose(one()[0], expected[number], atol=EXACT)
+
+
+def test_more_rows_than_the_largest_bucket() -> None:
+    """Searches of many positions at once make such batches."""
+    gpu = Network(net("hex", "3x16"), "cuda", precision="fp32", buckets=[4, 8])
+    states = some_states(rf.make("hex", size=5), 21)
+    logits, values = gpu.submit_raw(batch_of(states))()
+    pieces = [gpu.submit_raw(batch_of(states[start : start + 8])) for start in (0, 8, 16)]
+    np.testing.assert_allclose(logits, np.concatenate([piece()[0] for piece in pieces]), atol=EXACT)
+    np.testing.assert_allclose(values, np.concatenate([piece()[1] for piece in pieces]), atol=EXACT)
 
 
 def test_searches_run() -> None:

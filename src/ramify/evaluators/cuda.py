@@ -3,12 +3,14 @@
 Every (batch size, shape) has a few slots. A slot owns its buffers, its graph and its stream, so that one slot copies
 while another computes. Weights change on a stream of their own, which waits for every slot and which every slot waits
 for: a batch sees the old weights or the new ones, and graphs stay valid because the tensors stay where they are.
+Large batches are launched by a thread, so that self-play goes on meanwhile; weights change after those before them.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from ramify.evaluators.run_config import RunConfig
 
 WARM_UP = 3  # runs before a graph is captured: libraries choose their kernels in them
 RECOMPILATIONS = 256  # batch sizes and shapes of boards
+LAUNCHED_ASIDE = 1024  # rows from which on a thread launches a batch, which takes a third of a millisecond
 Forward = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
@@ -145,13 +148,18 @@ class Lent:
     """A batch in a slot that no other batch gets until this object is gone. Calling it waits for the outputs."""
 
     def __init__(self, slot: Slot, rows: int) -> None:
-        slot.pending, slot.lent = None, True
+        slot.lent = True
         self._slot, self._rows = slot, rows
+        self.launched: Future[None] | None = None  # None: at once
 
     def __call__(self) -> tuple[Any, Any]:
+        if self.launched is not None:
+            self.launched.result()
         return self._slot.raw(self._rows)
 
     def __del__(self) -> None:
+        if self.launched is not None:
+            self.launched.exception()  # it waits
         self._slot.lent = False
 
 
@@ -180,6 +188,7 @@ class CudaRunner:
         self._forward: Forward = compiled(self._network) if settings.compile else self._network
         torch.cuda.synchronize(self._device)  # the weights are there before any slot's stream reads them
         self._lock = threading.Lock()
+        self._launcher = ThreadPoolExecutor(1, "ramify-cuda")  # its thread starts with the first large batch
         self._slots: dict[tuple[int, ...], list[Slot]] = {}
         self._turn: dict[tuple[int, ...], int] = {}
         self._swap_stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
@@ -206,25 +215,46 @@ class CudaRunner:
             waiting = [self._launch(observations[part]) for part in parts(len(observations), self._buckets)]
         return lambda: joined([one.outputs() for one in waiting])
 
-    def _launch(self, observations: NDArray[np.float32], given: Tensor | None = None) -> Waiting:
-        rows = len(observations)
-        slot = self.slot((padded_size(rows, self._buckets), *observations.shape[1:]))
-        if given is None:
-            slot.given_array[:rows] = observations  # rows behind keep what was there: nobody reads their outputs
-        slot.stream.wait_event(self._swapped)
-        slot.launch(rows, slot.given if given is None else given)
+    def _launch(self, observations: NDArray[np.float32]) -> Waiting:
+        rows, slot = len(observations), self._slot_for(observations)
+        slot.given_array[:rows] = observations  # rows behind keep what was there: nobody reads their outputs
+        self._start(slot, rows, slot.given)
         slot.pending = Waiting(slot, rows)
         return slot.pending
 
-    def submit_raw(self, observations: NDArray[np.float32]) -> Lent:
-        """As ``submit``, without copies on this side: the observations must not change until the outputs are there, and
-        the outputs, bfloat16 as uint16, are valid as long as the returned object exists."""
-        if len(observations) > self._buckets[-1]:
-            raise ValueError(f"a batch must have at most {self._buckets[-1]} rows, not {len(observations)}")
+    def _slot_for(self, observations: NDArray[np.float32]) -> Slot:
+        return self.slot((padded_size(len(observations), self._buckets), *observations.shape[1:]))
+
+    def _start(self, slot: Slot, rows: int, given: Tensor) -> None:
+        slot.stream.wait_event(self._swapped)
+        slot.launch(rows, given)
+
+    def _start_aside(self, slot: Slot, rows: int, given: Tensor) -> None:
         with self._lock, torch.cuda.device(self._device):
-            return Lent(self._launch(observations, torch.from_numpy(observations)).slot, len(observations))
+            self._start(slot, rows, given)
+
+    def submit_raw(self, observations: NDArray[np.float32]) -> Callable[[], Outputs]:
+        """As ``submit``, without copies on this side: the observations must not change until the outputs are there, and
+        the outputs, bfloat16 as uint16, are valid as long as the returned object exists. Those of more rows than the
+        largest bucket has are copied."""
+        lent = [self._lend(observations[part]) for part in parts(len(observations), self._buckets)]
+        return lent[0] if len(lent) == 1 else lambda: joined([one() for one in lent])
+
+    def _lend(self, observations: NDArray[np.float32]) -> Lent:
+        rows, given = len(observations), torch.from_numpy(observations)
+        with self._lock, torch.cuda.device(self._device):
+            lent = Lent(slot := self._slot_for(observations), rows)
+            if rows < LAUNCHED_ASIDE:
+                self._start(slot, rows, given)
+        if rows >= LAUNCHED_ASIDE:
+            lent.launched = self._launcher.submit(self._start_aside, slot, rows, given)
+        return lent
 
     def swap(self, live: nn.Module) -> None:
+        """Change the weights, for every batch that is submitted from now on."""
+        self._launcher.submit(self._swap, live).result()  # behind the batches before it
+
+    def _swap(self, live: nn.Module) -> None:
         source: dict[str, Any] = live.state_dict()
         with self._lock, torch.cuda.device(self._device), torch.no_grad():
             for slots in self._slots.values():
