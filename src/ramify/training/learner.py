@@ -16,14 +16,13 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ramify.base.imports import imported
 from ramify.evaluators.torch_threads import run_calls
 from ramify.networks import GameNetwork
+from ramify.training.captured import SAME_GRADIENT
 from ramify.training.config import LossConfig, OptimizerConfig
 from ramify.training.losses import losses, measures
 from ramify.training.parallel import Group, Replicas, mean_over_processes, share_batches, whole_batch
 from ramify.training.replay import TrainingBatch
 
 T = TypeVar("T")
-
-SAME_GRADIENT = 0.1  # relative difference of lengths; bfloat16 alone makes one of about 0.01
 
 logger = logging.getLogger("ramify")
 
@@ -63,6 +62,21 @@ class Learner:
     def close(self) -> None:
         """End what was started for training."""
 
+    def _update_average(self, averaged: AveragedModel) -> None:
+        """What ``update_parameters`` does, which would also copy the number of steps to the device for a moving average
+        that has no use for it, and so wait until the device has done all of them."""
+        if self.config.average != "ema" or int(averaged.n_averaged) == 0:
+            averaged.update_parameters(self.module)
+            return
+        groups: dict[torch.dtype, tuple[list[Tensor], list[Tensor]]] = {}
+        for mean, tensor in zip(_tensors(averaged.module), _tensors(self.module), strict=True):
+            means, tensors = groups.setdefault(mean.dtype, ([], []))
+            means.append(mean.detach())
+            tensors.append(tensor.detach())
+        for means, tensors in groups.values():
+            self._move_average(means, tensors, averaged.n_averaged)
+        averaged.n_averaged += 1
+
     def _move_average(self, averaged: Any, weights: Any, count: Any) -> None:
         """One step of the moving average. Early on it is shorter, or a short run would end near its first weights.
 
@@ -99,20 +113,24 @@ class Learner:
         rate = self.rate(progress)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad(set_to_none=True)
-        with whole_batch(self.group):
-            found = self._losses(batch)
-            found["total"].backward()  # type: ignore[no-untyped-call]
+        known = self._gradients(batch)
         length = nn.utils.clip_grad_norm_(self.module.parameters(), self.config.clip or math.inf)
         self.optimizer.step()
         self.steps += 1
         if self.averaged is not None and (self.config.average == "ema" or progress >= self.config.swa_from):
-            self.averaged.update_parameters(self.module)
-        known = {name: loss.detach() for name, loss in found.items()}
+            self._update_average(self.averaged)
         if self.group is not None:
             means = mean_over_processes(torch.stack(list(known.values())), self.group)
             known = dict(zip(known, means, strict=True))
         return {**known, "gradient": length.detach()}
+
+    def _gradients(self, batch: Any) -> dict[str, Tensor]:
+        """Give the weights the gradients of a batch; returns its losses."""
+        self.optimizer.zero_grad(set_to_none=True)
+        with whole_batch(self.group):
+            found = self._losses(batch)
+            found["total"].backward()  # type: ignore[no-untyped-call]
+        return {name: loss.detach() for name, loss in found.items()}
 
     def _compare(self, batch: TrainingBatch) -> None:
         """Give the compiled network up, with a warning, if its gradient on the first batch is not that of the plain
@@ -231,6 +249,10 @@ class ParallelLearner(Learner):
         if self._replicas is not None:
             self._replicas.close()
             self._replicas = None
+
+
+def _tensors(module: nn.Module) -> list[Tensor]:
+    return [*module.parameters(), *module.buffers()]
 
 
 def _below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

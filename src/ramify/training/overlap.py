@@ -27,6 +27,7 @@ from ramify.games.failures import game_failure
 from ramify.selfplay.records import numbers_in, read_shards
 from ramify.selfplay.run import Progress
 from ramify.training.checkpoints import checkpoints, network_file
+from ramify.training.compact import AnySamples, compacted
 from ramify.training.config import TrainConfig
 from ramify.training.folder import PLAYER_LOCK, explained, held
 from ramify.training.kinds import training_samples
@@ -34,7 +35,6 @@ from ramify.training.player import Player, Stop
 from ramify.training.playing import game_figures, self_play, speed, stage_of
 from ramify.training.processes import start_loader
 from ramify.training.run import Training
-from ramify.training.samples import Samples
 from ramify.training.shards import Consumed, in_window, own_shards, shard_number
 
 LOOK_SECONDS = 0.5  # seconds between two checks for a new network
@@ -45,7 +45,8 @@ LOADED_AT_ONCE = 8  # shards loaded in advance when a run is resumed
 
 STOP = "stop"  # the message that ends the self-play process; a number is a stage of the curriculum
 
-ShardSamples = tuple[Samples, dict[str, float], list[int], int]  # with figures and numbers of the games, and the stage
+# Positions of a shard, with figures and numbers of its games, and the stage.
+ShardSamples = tuple[AnySamples, dict[str, float], list[int], int]
 
 
 def play_worker(
@@ -218,7 +219,7 @@ def load_shard(path: Path, config: TrainConfig, players: int, heads: tuple[str, 
         return None
     boards = config.make_games()
     stage = stage_of(header, boards)
-    samples = training_samples(boards[stage], games, config.search, config, players, heads)
+    samples = compacted(training_samples(boards[stage], games, config.search, config, players, heads))
     return samples, game_figures(games), [one.number for one in games], stage
 
 
@@ -303,7 +304,7 @@ class OverlappedTrainer:
         """Reload the positions of the window when a run is resumed; their games are counted already."""
         training = self.training
         known, old = training.consumed, training.watcher.unread(training.consumed.last_shard)
-        window, found = training.config.window.positions(known.positions), list[tuple[int, Samples, int]]()
+        window, found = training.config.window.positions(known.positions), list[tuple[int, AnySamples, int]]()
         newest = reversed(old)
         ahead = [(path, self.load(path)) for path in islice(newest, LOADED_AT_ONCE)]
         while ahead and sum(len(samples) for _, samples, _ in found) < window:
@@ -357,7 +358,7 @@ class OverlappedTrainer:
                 training.judge(len(samples))
             self.count(shard_number(path), samples, figures, numbers)
 
-    def count(self, shard: int, samples: Samples, figures: dict[str, float], numbers: list[int]) -> None:
+    def count(self, shard: int, samples: AnySamples, figures: dict[str, float], numbers: list[int]) -> None:
         """Count a shard that was added, in one assignment, because a checkpoint may be written at any moment."""
         training = self.training
         total = training.replay.total

@@ -28,6 +28,7 @@ from ramify.selfplay.records import (
     Header,
     read_records,
 )
+from ramify.training.compact import pack_planes, unpacked_planes
 from ramify.training.config import TargetConfig
 from ramify.training.replay import Symmetries, TrainingBatch
 from ramify.training.samples import draw_target, mixed_values
@@ -193,18 +194,6 @@ class _Walk:
         return policies
 
 
-def pack_planes(
-    observations: NDArray[np.float32],
-) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.float32]]:
-    """Bits and scales of observations [n, planes, ...], and no dense ones; or the other way round."""
-    cells = observations.reshape(*observations.shape[:2], -1)
-    present = cells != 0
-    scales = np.where(cells.min(axis=2) < 0, cells.min(axis=2), cells.max(axis=2))
-    if np.array_equal(present * scales[:, :, None], cells):
-        return np.packbits(present, axis=2), scales, observations[:0]
-    return np.zeros((0, cells.shape[1], 0), np.uint8), np.zeros((0, cells.shape[1]), np.float32), observations
-
-
 class PackedReplay:
     """Packed rows on the device that trains; batches are drawn in a new order in every epoch.
 
@@ -271,12 +260,8 @@ class PackedReplay:
     def _observations(self, index: Tensor) -> Tensor:
         if len(self.tensors["dense"]):
             return self.tensors["dense"][index]
-        shape = self.game.observation_shape
-        cells = int(np.prod(shape[1:]))
-        octets = self.tensors["bits"][index].unsqueeze(3)
-        weights = torch.tensor([128, 64, 32, 16, 8, 4, 2, 1], dtype=torch.uint8, device=self.device)
-        present = ((octets & weights) != 0).flatten(2)[:, :, :cells]
-        return (present * self.tensors["scales"][index].unsqueeze(2)).view(len(index), *shape)
+        bits, scales = (self.tensors[name][index] for name in ("bits", "scales"))
+        return unpacked_planes(bits, scales, tuple(self.game.observation_shape))
 
 
 def training_part(games: NDArray[np.int64], held_out: int) -> int:

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ramify.evaluators.symmetries import distinct
 from ramify.games import Game
+from ramify.training.compact import AnySamples, CompactSamples
 from ramify.training.config import TargetConfig, WindowConfig
-from ramify.training.rows import Rows
-from ramify.training.samples import Samples
+from ramify.training.rows import Rows, Sparse
 
 FACTS = ("games", "surprise")  # of rows: by these they are dropped and sampled, on the CPU
 
@@ -55,30 +55,36 @@ class Replay:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, samples: Samples, total: int | None = None) -> None:
+    def add(self, samples: AnySamples, total: int | None = None) -> None:
         """Append positions and drop those that leave the window. ``total``: positions recorded so far."""
         self.total = self.total + len(samples) if total is None else total
         self.append(samples)
         self.drop(len(self) - self.window.positions(self.total))
 
-    def append(self, samples: Samples) -> None:
+    def append(self, samples: AnySamples) -> None:
         """Append positions, whatever the size of the window."""
         if not len(samples):
             return
-        columns = {name: torch.from_numpy(array) for name, array in vars(samples).items()}
+        columns: dict[str, Tensor | Sparse]
+        if isinstance(samples, CompactSamples):
+            columns = samples.columns(self.device)
+        else:
+            columns = {name: torch.from_numpy(array) for name, array in vars(samples).items()}
         self._facts.append({name: columns.pop(name) for name in FACTS})
         if len(self):
             columns = self._alike(columns)
         self._rows.append(columns)
         self._window = None
 
-    def _alike(self, columns: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _alike(self, columns: dict[str, Tensor | Sparse]) -> dict[str, Tensor | Sparse]:
         """The columns with groups as wide as those in the window. Where only some have outcomes of several actions, the
         groups of the others are written out."""
         old, new = self._rows["groups"], columns["groups"]
         if old.shape[2] < new.shape[2]:
             self._rows.replace({**self._rows.columns(), "groups": _single(old, new.shape[2])})
-        return {**columns, "groups": _single(new, old.shape[2])} if new.shape[2] < old.shape[2] else columns
+        if isinstance(new, Sparse) or new.shape[2] >= old.shape[2]:
+            return columns
+        return {**columns, "groups": _single(new, old.shape[2])}
 
     def drop(self, count: int) -> None:
         """Drop the first positions."""
@@ -121,11 +127,16 @@ class Replay:
         self._whole()
         return self._batch(np.arange(max(0, len(self) - rows), len(self)), None)
 
+    def _there(self, array: NDArray[Any]) -> Tensor:
+        """An array on the device. From pinned memory it is copied without waiting for what the device still does."""
+        tensor, on_gpu = torch.from_numpy(array), self.device.type == "cuda"
+        return (tensor.pin_memory() if on_gpu else tensor).to(self.device, non_blocking=on_gpu)
+
     def _batch(self, places: NDArray[Any], which: NDArray[Any] | None) -> TrainingBatch:
-        index = torch.from_numpy(places).to(self.device)
+        index = self._there(places)
         found = {name: tensor[index] for name, tensor in self._whole().items()}
         if which is not None and self._symmetries is not None:
-            found = self._symmetries.turned(found, torch.from_numpy(which).to(self.device))
+            found = self._symmetries.turned(found, self._there(which))
         return TrainingBatch(**found)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.engine.config import SearchConfig
-from ramify.engine.policies import outcome_weights
+from ramify.engine.policies import marginal, outcome_weights
 from ramify.games import Game, State
 from ramify.selfplay.records import FoundBySearch, GameRecord, Move
 from ramify.training.cheese import cheese_row, collectors, final_scores
@@ -185,15 +185,19 @@ def fill_policies(
     targets: TargetConfig,
 ) -> None:
     """Write the policy targets of the acting players, the legal actions, and KL(target ‖ prior)."""
-    root = found.root(search)
-    skipped = targets.skips_policy(root)
+    by_visits = targets.policy == "visits" and not targets.skip_uninformative  # the rest of the root is not needed
+    root = None if by_visits else found.root(search)
+    skipped = root is not None and targets.skips_policy(root)
     for place, player in enumerate(order):
         if player not in move.acting:
             continue
         if skipped:
             made.legal[row, place, state.legal_actions(player)] = True
             continue
-        weights = outcome_weights(root, player, targets.policy, targets.nash)
+        if root is None:
+            weights = marginal(found.visits, player)
+        else:
+            weights = outcome_weights(root, player, targets.policy, targets.nash)
         total = weights.sum()
         share = weights / total if total > 0 else found.priors[player].astype(np.float64)
         made.policies[row, place, found.outcomes[player]] = share

@@ -11,14 +11,14 @@ from ramify.engine.config import SearchConfig
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.selfplay.records import DamagedShard, Header, folder_shards, read_header, read_shards
+from ramify.training.compact import AnySamples, compacted
 from ramify.training.config import TrainConfig
 from ramify.training.kinds import training_samples
 from ramify.training.processes import in_processes
-from ramify.training.samples import Samples
 
 logger = logging.getLogger("ramify")
 
-ShardOfSource = tuple[dict[str, Any], Samples] | None  # the parameters of its game, and its positions
+ShardOfSource = tuple[dict[str, Any], AnySamples] | None  # the parameters of its game, and its positions
 
 
 def check_sources(config: TrainConfig) -> None:
@@ -51,12 +51,12 @@ def load_source(
     players: int,
     heads: tuple[str, ...] | None,
     show: Callable[[float], None],
-) -> tuple[Game, list[Samples]]:
+) -> tuple[Game, list[AnySamples]]:
     """The game of a source and its positions, loaded by ``loop.loaders`` processes; ``heads`` as for
     ``training_samples``. ``show`` is told the loaded share."""
     paths = folder_shards(folder)
     tasks = [(path, config, players, heads) for path in paths]
-    found: list[Samples] = []
+    found: list[AnySamples] = []
     params: dict[str, Any] = {}
     for number, loaded in enumerate(in_processes(load_shard, tasks, config.loop.loaders), 1):
         if loaded is not None:
@@ -76,4 +76,4 @@ def load_shard(path: Path, config: TrainConfig, players: int, heads: tuple[str, 
         return None
     game = make_game(header["game"], **header["params"])
     search = SearchConfig(**header["search"])
-    return dict(header["params"]), training_samples(game, games, search, config, players, heads)
+    return dict(header["params"]), compacted(training_samples(game, games, search, config, players, heads))

@@ -111,7 +111,7 @@ class UnrollReplay(Replay):
     def _pieces(self, places: NDArray[Any], which: NDArray[Any] | None, rng: np.random.Generator) -> UnrollBatch:
         """The pieces from these places on, with the symmetries of these numbers."""
         window, steps = self._whole(), self.unroll.steps
-        first = torch.from_numpy(places).to(self.device)
+        first = self._there(places)
         ahead = torch.arange(steps + 1, device=self.device)
         real = ahead < window["left"][first].unsqueeze(1)
         at = (first.unsqueeze(1) + ahead).clamp(max=len(self) - 1)
@@ -123,7 +123,7 @@ class UnrollReplay(Replay):
         legal = legal & real[:, :, None, None]
         actions = window["actions"][at[:, :-1]].long()
         any_action = rng.integers(self.game.num_actions, size=tuple(actions.shape))
-        actions = torch.where(real[:, :-1].unsqueeze(2), actions, torch.from_numpy(any_action).to(self.device))
+        actions = torch.where(real[:, :-1].unsqueeze(2), actions, self._there(any_action))
         following = window["observations"][at[:, 1:] if self.observe else at[:, :0]]
         batch = UnrollBatch(
             observations=window["observations"][first],
@@ -136,9 +136,9 @@ class UnrollReplay(Replay):
             groups=window["groups"][at].flatten(0, 1),
             known=known,
             real=real,
-            weights=torch.from_numpy(self._importance[places].astype(np.float32)).to(self.device),
+            weights=self._there(self._importance[places].astype(np.float32)),
         )
-        return batch if which is None else self._turned(batch, torch.from_numpy(which).to(self.device))
+        return batch if which is None else self._turned(batch, self._there(which))
 
     def _viewed(self, both: Tensor, window: dict[str, Tensor], at: Tensor) -> Tensor:
         """Numbers [n, 2] of player 0 and 1 at these places, in the order of the model's outputs: [..., players]."""

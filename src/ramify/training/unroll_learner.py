@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from ramify.networks import GameNetwork, LearnedModel
 from ramify.networks.categorical import two_hot
+from ramify.training.captured import CapturedSteps, cuda_graphs
 from ramify.training.config import LossConfig, OptimizerConfig, UnrollConfig
 from ramify.training.learner import Learner
 from ramify.training.losses import wdl_loss_rows
@@ -155,13 +156,25 @@ class UnrollLearner(Learner):
         weights: LossConfig,
         unroll: UnrollConfig,
         device: torch.device,
+        graphs: bool = True,
     ) -> None:
+        """``graphs``: on CUDA, launch forward and backward pass as one graph."""
         super().__init__(module, optimizer, weights, device)
         self.unroll = unroll
+        self.captured: CapturedSteps | None = None  # steps as CUDA graphs
+        if graphs and device.type == "cuda":
+            self.captured = CapturedSteps(self.module, super()._gradients, cuda_graphs(device))
+
+    def _gradients(self, batch: Any) -> dict[str, Tensor]:
+        alone = self.group is None  # a graph does not wait for other processes
+        found = self.captured(batch) if self.captured is not None and alone else None
+        return super()._gradients(batch) if found is None else found
 
     def _losses(self, batch: Any) -> dict[str, Tensor]:
-        module = cast(LearnedModel, self.module)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+        module, fast = cast(LearnedModel, self.module), self.device.type == "cuda"
+        # Copies of weights in bfloat16 that were kept from one use to the next could outlive a captured graph. Without
+        # them, gradients of weights that are used at every step are also added up in float32.
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=fast, cache_enabled=False):
             found = unrolled(module, batch, self.unroll.gradient)
             return unroll_losses(module, batch, found, self.weights)
 

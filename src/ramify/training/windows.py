@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from ramify.games import Game
+from ramify.training.compact import AnySamples
 from ramify.training.config import TargetConfig, WindowConfig
 from ramify.training.replay import Replay, TrainingBatch
-from ramify.training.samples import Samples
 
 
 class StagedReplay:
@@ -39,7 +39,7 @@ class StagedReplay:
     def __len__(self) -> int:
         return sum(map(len, self.stages))
 
-    def add(self, samples: Samples, total: int | None = None, stage: int = -1) -> None:
+    def add(self, samples: AnySamples, total: int | None = None, stage: int = -1) -> None:
         """Append positions of a stage and drop those that leave the window. ``total``: positions recorded so far."""
         self.total = self.total + len(samples) if total is None else total
         if len(samples):
