@@ -13,7 +13,7 @@ import pytest
 
 import ramify as rf
 from ramify import _core
-from ramify.arena import SearchPlayerConfig
+from ramify.arena import SearchPlayerConfig, Turn, read_player
 from ramify.cli import bench, doctor, main, selfplay, watch
 from ramify.cli.common import parse_settings
 
@@ -336,6 +336,49 @@ def test_watch_takes_simulations_for_players_that_were_not_named(run) -> None:
     code, out, _ = run("watch", "tictactoe", "-s", "simulations=20")
     assert code == 0
     assert out.count("search:simulations=20\n") == 2
+
+
+def test_watch_plays_pyrat_with_plans_unless_a_player_says_otherwise(run) -> None:
+    small = ("-p", "width=5", "-p", "height=5", "-p", "cheese=4", "-p", "max_turns=3")
+    plans = "search:simulations=20,normalize=remaining,evaluator=planner"
+    code, out, _ = run("watch", "pyrat", "-s", "simulations=20", *small)
+    assert code == 0
+    assert out.splitlines()[:2] == [f"the rat (R): {plans}", f"the python (P): {plans}"]
+    code, out, _ = run("watch", "pyrat", "search:evaluator=rollout,simulations=5", "greedy", *small)
+    assert code == 0
+    assert out.splitlines()[:2] == ["the rat (R): search:simulations=5", "the python (P): greedy"]
+
+
+def test_watch_players_act_as_their_settings_say() -> None:
+    game = rf.make("matrix", payoffs=[[0, 0, 0]] * 3)  # visits alone would always choose the same
+    config = SearchPlayerConfig(simulations=60, evaluator="uniform", acting="nash")
+    assert len({watch.Player(game, 0, config, seed).choose(game.initial_state()).action for seed in range(20)}) == 3
+
+
+def test_watch_does_not_search_the_rules_for_a_player_that_searches_a_learned_model() -> None:
+    game, learned = rf.make("connect_four"), read_player("muzero:network=muzero-connect-four,simulations=8")
+    player = watch.open_player(game, 0, learned, seed=3)
+    assert isinstance(player, watch.AnyPlayer)
+    expected = learned.open(game).choose([Turn(game.initial_state(), 0, 3, 0)])
+    assert [player.choose(game.initial_state()).action] == expected
+
+
+def test_selfplay_takes_settings_of_a_group(run, tmp_path: Path) -> None:
+    words = (
+        "selfplay",
+        "matrix",
+        str(tmp_path / "games"),
+        "--games",
+        "1",
+        "--simulations",
+        "8",
+        "--play",
+        "acting=nash",
+    )
+    assert run(*words, "--play", "nash.choose=any", "--play", "nash.min_visits=1")[0] == 0
+    code, _, err = run(*words, "--play", "nash.chose=any")
+    assert code == 2
+    assert "there is no nash setting 'chose'; did you mean 'choose'?" in err
 
 
 def test_watch_shows_mazes_after_every_turn(run) -> None:

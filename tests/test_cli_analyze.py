@@ -22,7 +22,7 @@ from ramify.cli import analysis, analyze
 from ramify.cli.app import app
 from ramify.engine import searcher
 from ramify.engine.result_text import ranking
-from ramify.evaluators import Rollout
+from ramify.evaluators import Planner, Rollout
 from ramify.presentation import described
 
 TINY = ["-p", "preset=tiny", "--seed", "3"]
@@ -144,7 +144,7 @@ def test_where_both_act_there_is_a_table_each_and_one_for_both() -> None:
     data = run_json("pyrat", *TINY, "--actions", "RIGHT STAY", "--simulations", "600")
     state = rf.make("pyrat", preset="tiny").initial_state(3)
     state.apply(state.action("RIGHT", 0), state.action("STAY", 1))
-    result = rf.search(state, Rollout(1), simulations=600, seed=3)
+    result = rf.search(state, Planner(), simulations=600, seed=3, normalize="remaining")
     assert data["acting"] == [0, 1]
     assert data["joint_visits"] == result.visits.tolist()
     for player in (0, 1):
@@ -159,6 +159,18 @@ def test_where_both_act_there_is_a_table_each_and_one_for_both() -> None:
     assert block[0].split() == data["joint_actions"][1]
     cells = [int(cell.replace(",", "")) for row in block[1:] for cell in row.split()[1:]]
     assert cells == result.visits.ravel().tolist()
+
+
+def test_pyrat_is_evaluated_by_plans_unless_an_evaluator_is_named() -> None:
+    unnamed, named = (
+        run_json("pyrat", *TINY, *words, "--simulations", "300") for words in ([], ["--evaluator", "planner"])
+    )
+    assert unnamed["evaluated_by"] == named["evaluated_by"] == "plans"
+    assert unnamed["joint_visits"] == named["joint_visits"]
+    other = run_json("pyrat", *TINY, "-s", "normalize=none", "--simulations", "300")
+    assert other["joint_visits"] != unnamed["joint_visits"]
+    random = run_json("pyrat", *TINY, "--evaluator", "rollout", "--simulations", "300")
+    assert random["evaluated_by"] == "random games"
 
 
 def test_a_large_joint_table_is_left_out() -> None:

@@ -31,6 +31,19 @@ def test_settings_are_listed_with_defaults_and_meanings(run, words: list[str], c
     assert f"One of {values[config]}." in " ".join(out.split())
 
 
+def test_settings_of_a_group_are_listed_as_they_are_given(run) -> None:
+    for words in (["selfplay", "hex", "games", "--play", "help"], ["match", "pyrat", "search:help", "random"]):
+        code, out, _ = run(*words)
+        assert code == 0
+        assert re.findall(r"^(nash\S*) +(\S+)", out, flags=re.MULTILINE) == [
+            ("nash", "(group)"),
+            ("nash.choose", "centroid"),
+            ("nash.min_visits", "5.0"),
+            ("nash.pruned", "False"),
+        ]
+    assert "The strong choice for PyRat is planner" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -59,6 +59,14 @@ def test_settings_are_shown(run):
     assert "temperature_half_life" in out
 
 
+def test_settings_that_another_kind_of_network_does_not_have_are_named_in_a_line(run):
+    code, out, err = run("train", "pyrat-7", "network.kind=resnet", "--show")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith("ramify: warning: left out of the network of pyrat-7")
+    assert "value_unit" in err
+    assert "network:\n  kind: resnet\n  blocks: 4\n  channels: 32\n" in out
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

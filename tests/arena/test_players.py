@@ -16,6 +16,8 @@ TEXTS = [
     "search:simulations=50",
     "search:simulations=20,c_puct=1.4,selection=gumbel,solver=true,temperature_moves=3,evaluator=rollout:5",
     "search:evaluator=uniform,max_nodes=1000,acting=lcb",
+    "search:acting=nash",
+    "search:acting=nash,nash.choose=entropy,nash.min_visits=2.5,nash.pruned=true",
     "test_dice:skill=0.5",
 ]
 
@@ -45,7 +47,17 @@ def test_texts_are_read_as_written() -> None:
         ("search:simulations=0", ["simulations=0"]),
         ("search:simulations=3,simulations=4", ["simulations twice"]),
         ("search:kind=network", ["before the colon"]),
-        ("search:evaluator=oracle", ["evaluator='oracle'"]),
+        ("search:evaluator=oracle", ["evaluator='oracle'", "uniform, rollout, rollout:N, greedy, greedy:N or planner"]),
+        ("search:evaluator=plannr", ["evaluator='plannr'", "did you mean 'planner'?"]),
+        ("search:evaluator=rollout:007", ["evaluator='rollout:007'"]),
+        ("search:acting=foo", ["player setting acting='foo': must be 'visits', 'pruned', ", " or 'lcb'"]),
+        ("search:acting=vists", ["acting='vists'", "did you mean 'visits'?"]),
+        ("search:acting=average", ["acting=average needs selection=regret"]),
+        ("search:nash=any", ["nash='any'", "set nash.NAME instead"]),
+        ("search:nash.chose=any", ["no nash setting 'chose'", "did you mean 'choose'?"]),
+        ("search:nash.choose=any,nash.choose=entropy", ["nash.choose twice"]),
+        ("search:nash=any,nash.choose=any", ["player setting nash is 'any'", "no setting 'choose' within"]),
+        ("search:nash.=any", ["name=value"]),
         ("search:network=a,evaluator=uniform", ["network and evaluator"]),
         ("network", ["network", "missing"]),
         ("runs/x.safetensors", ["did you mean 'search:network=runs/x.safetensors'?"]),
@@ -62,6 +74,28 @@ def test_identities_tell_players_apart_and_nothing_else() -> None:
     assert len(identities) == len(TEXTS)
     assert read_player("search:simulations=800").identity == read_player("search").identity
     assert read_player("search:cache=5,device=cuda").identity == read_player("search").identity
+
+
+def test_what_has_its_default_is_no_part_of_the_identity_as_in_stored_results() -> None:
+    for acting in ("visits", "nash"):
+        plain = read_player(f"search:acting={acting}")
+        assert plain.identity == read_player(f"search:acting={acting},nash.choose=centroid,nash.pruned=false").identity
+        assert "nash" not in plain.content()
+    assert read_player("search:nash.choose=any").identity == read_player("search").identity  # it has no effect there
+    assert read_player("search:acting=nash,nash.choose=any").content()["nash"]["choose"] == "any"
+
+
+def test_a_player_acts_by_the_equilibrium_that_its_settings_choose() -> None:
+    game = rf.make("matrix", payoffs=[[0, 0, 0]] * 3)  # everything is an equilibrium
+    turns = [Turn(game.initial_state(), 0, seed) for seed in range(30)]
+
+    def chosen(settings: str) -> set[int]:
+        return set(
+            read_player(f"search:evaluator=uniform,simulations=60,acting=nash{settings}").open(game).choose(turns)
+        )
+
+    assert chosen("") == chosen(",nash.choose=entropy") == {0, 1, 2}
+    assert len(chosen(",nash.choose=any")) == 1
 
 
 @pytest.mark.parametrize("text", ["search:simulations=30", "search:simulations=16,selection=gumbel,evaluator=uniform"])

@@ -140,6 +140,16 @@ def test_priorities_and_reports_on_the_way() -> None:
     assert spent == sorted(spent)
 
 
+def test_plans_are_searched_with_the_settings_that_suit_them() -> None:
+    plain = {"game": "pyrat", "params": {"preset": "tiny"}, "simulations": 300}
+    queries = [{"id": 0, **plain}] + [
+        {"id": number, **plain, "settings": {"normalize": how}} for number, how in enumerate(("remaining", "none"), 1)
+    ]
+    answers = {answer["id"]: answer for answer in served(queries, evaluator=rf.evaluators.Planner())}
+    visits = [[action["visits"] for action in answers[number]["actions"]] for number in range(3)]
+    assert visits[0] == visits[1] != visits[2]
+
+
 def test_the_cache_is_shared_by_queries_until_it_is_cleared() -> None:
     slow = Slow()
     slow.go.set()

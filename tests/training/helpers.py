@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import ramify as rf
+from ramify.base.settings import overridden
 from ramify.selfplay import PlayConfig, SelfPlay, decode
 from ramify.training import TrainConfig, read_metrics
-from ramify.training.presets import overridden
 
 TINY: dict[str, Any] = {
     "game": "tictactoe",
@@ -32,7 +32,8 @@ TINY: dict[str, Any] = {
 
 def tiny(**changes: Any) -> TrainConfig:
     """A run of tic-tac-toe that ends in seconds; changes have dotted names with __ for the dot."""
-    return TrainConfig(**overridden(TINY, {name.replace("__", "."): value for name, value in changes.items()}))
+    dotted = {name.replace("__", "."): value for name, value in changes.items()}
+    return TrainConfig(**overridden(TINY, dotted, "training"))
 
 
 def losses(folder: Path) -> list[float]:

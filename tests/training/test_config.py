@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ramify.base.settings import SettingsError, read_value
+from ramify.base.settings import SettingsError, SettingsWarning, read_value
 from ramify.training import TrainConfig, as_yaml, load_config, presets
 from ramify.training.config import WindowConfig
 from tests.training.helpers import tiny
@@ -26,7 +26,8 @@ def test_presets_are_whole(name):
         ({"search.simulatons": 3}, "no search setting 'simulatons'; did you mean 'simulations'"),
         ({"loop": 3}, "loop=3: it is a group of settings"),
         ({"loop.batch": 0}, "loop setting batch=0: must be at least 1"),
-        ({"targets.policy": "vists"}, "target setting policy='vists'"),
+        ({"targets.policy": "vists"}, "did you mean 'visits'"),
+        ({"network.kind": "resnt"}, "unknown kind of network 'resnt'; did you mean 'resnet'? the kinds are"),
         ({"records": "a,b"}, "training setting records='a,b': must be a list, such as [a,b]"),
         ({"targets": {"root_share": 0.7, "short_share": 0.7}}, "must not exceed 1"),
         ({"targets.policy": "average"}, 'needs search.selection="regret"'),
@@ -59,6 +60,25 @@ def test_wrong_settings_are_named(changes, message):
 )
 def test_values_as_typed(text, value):
     assert read_value(text) == value
+
+
+def test_another_kind_of_network_keeps_the_settings_that_it_has(tmp_path):
+    with pytest.warns(SettingsWarning, match="of pyrat-7, as the kind resnet has no such settings: value_unit$"):
+        config = load_config("pyrat-7", {"network.kind": "resnet", "network.channels": 16})
+    assert config.network == {"kind": "resnet", "blocks": 4, "channels": 16}
+    with pytest.warns(SettingsWarning, match="settings: blocks, channels$"):
+        config = load_config("pyrat-7", {"network.kind": "cells-attention"})
+    assert config.network == {"kind": "cells-attention", "value_unit": "remaining"}
+    path = tmp_path / "mine.yaml"
+    path.write_text("game: hex\nnetwork: 3x32\n")
+    assert load_config(path, {"network.kind": "muzero"}).network == {"kind": "muzero", "blocks": 3, "channels": 32}
+
+
+def test_settings_given_with_another_kind_of_network_have_to_fit_it():
+    with pytest.raises(SettingsError, match="no network setting 'value_unit'"):
+        load_config("pyrat-7", {"network.kind": "resnet", "network.value_unit": "points"})
+    with pytest.raises(SettingsError, match="no network setting 'width'"):
+        load_config("hex-5", {"network.kind": "resnet", "network.width": 3})
 
 
 def test_files_and_overrides(tmp_path):

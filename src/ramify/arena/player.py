@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from ramify.arena.versions import code_version, package_version
 from ramify.base import plugins
 from ramify.base.hints import did_you_mean
-from ramify.base.settings import Settings, SettingsError
+from ramify.base.settings import Settings, SettingsError, changed_settings, setting_text
 from ramify.engine.engine_version import ENGINE_VERSION
 from ramify.games import Game, State
 
@@ -105,10 +105,8 @@ class PlayerConfig(Settings):
     @property
     def label(self) -> str:
         """Its kind and the settings that differ from the defaults, as ``read_player`` takes them; without its name."""
-        fields = type(self).model_fields
-        changed = {name: value for name, value in self.model_dump(mode="json").items() if value != fields[name].default}
-        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in changed.items()}
-        settings = ",".join(f"{name}={value}" for name, value in texts.items() if name != "kind")
+        changed = changed_settings(self)
+        settings = ",".join(setting_text(name, value) for name, value in changed.items() if name != "kind")
         return f"{self.kind}:{settings}" if settings else self.kind
 
 

@@ -17,7 +17,7 @@ from ramify.engine.batching import accelerated
 from ramify.engine.cache import EvaluationCache
 from ramify.engine.config import SearchConfig, c_puct_of
 from ramify.engine.native import DEFAULT_EVALUATOR, named_evaluator
-from ramify.engine.policies import Method
+from ramify.engine.policies import Acting, NashConfig
 from ramify.engine.result import SearchResult, action_by
 from ramify.engine.searcher import Searcher
 from ramify.evaluators import Cached
@@ -109,15 +109,30 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
     kind: Literal["search"] = "search"
     evaluator: str = Field(
         DEFAULT_EVALUATOR,
-        pattern=r"^(uniform|planner|(rollout|greedy)(:[1-9]\d{0,8})?)$",
-        description="Evaluator used without a network: uniform, rollout, rollout:N, greedy, or planner.",
+        description=(
+            "Evaluator used without a network: uniform, rollout, rollout:N, greedy, greedy:N, or planner. The strong "
+            "choice for PyRat is planner, with normalize=remaining."
+        ),
     )
-    acting: Method | Literal["lcb"] = Field("visits", description="Policy from which actions are chosen.")
+    acting: Acting = Field("visits", description="Policy from which actions are chosen.")
+    nash: NashConfig = Field(default_factory=NashConfig, description="Equilibrium of acting=nash.")
+
+    @field_validator("evaluator")
+    @classmethod
+    def _known_evaluator(cls, evaluator: str) -> str:
+        named_evaluator(evaluator)  # raises for any other name
+        return evaluator
 
     @model_validator(mode="after")
     def _one_evaluator(self) -> Self:
         if self.network is not None and self.evaluator != DEFAULT_EVALUATOR:
             raise ValueError("network and evaluator cannot both be set")
+        return self
+
+    @model_validator(mode="after")
+    def _average_is_kept(self) -> Self:
+        if self.acting == "average" and self.selection not in ("regret", "exp3"):
+            raise ValueError("acting=average needs selection=regret or selection=exp3")
         return self
 
     def search_config(self) -> SearchConfig:
@@ -139,7 +154,15 @@ class SearchPlayerConfig(NetworkUser, SearchConfig):
             del content["rollout_by"]
         if self.bundle is None:  # likewise
             del content["bundle"]
+        if self.acting != "nash" or self.nash == NashConfig():  # likewise; without acting=nash it has no effect
+            del content["nash"]
         return content
+
+    def action(self, turn: Turn, result: SearchResult) -> int:
+        """The action to play, by what a search of the turn's position found."""
+        rng = np.random.default_rng(turn.seed)
+        chosen = result.action(self.temperature_at(turn.ply), rng, self.acting, self.nash)
+        return action_by(turn.player, chosen)
 
     def open(self, game: Game) -> SearchPlayer:
         return SearchPlayer(game, self.open_evaluator(game), self)
@@ -191,9 +214,7 @@ class SearchPlayer:
         return Searcher(self.game, self.evaluator, self.search, seed=seed, cache=self.cache)
 
     def _choice(self, turn: Turn, result: SearchResult) -> Choice:
-        rng = np.random.default_rng(turn.seed)
-        chosen = result.action(self.config.temperature_at(turn.ply), rng, self.config.acting)
-        return Choice(action_by(turn.player, chosen), float(result.value[turn.player]))
+        return Choice(self.config.action(turn, result), float(result.value[turn.player]))
 
     def close(self) -> None:
         self.evaluator = self.cache = self._shared = None

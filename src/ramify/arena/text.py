@@ -9,10 +9,10 @@ from typing import Any
 
 from ramify.arena.network_files import ENDINGS
 from ramify.arena.player import PlayerConfig, player_config, player_kind
-from ramify.base.settings import SettingsError, SettingsHelp, read_value
+from ramify.base.settings import SettingsError, SettingsHelp, overridden, read_value
 from ramify.engine.native import DEFAULT_EVALUATOR
 
-BETWEEN_SETTINGS = re.compile(r",(?=\s*[A-Za-z_]\w*\s*=)")
+BETWEEN_SETTINGS = re.compile(r",(?=\s*[A-Za-z_][\w.]*\s*=)")
 LONG = 32  # characters of a player's text from which on tables shorten it
 SEARCH_SHOWN = frozenset({"network", "evaluator", "simulations"})  # settings that the short text always covers
 UNTOLD = ("/", "checkpoints", "network")  # parts of paths that every training run has
@@ -26,7 +26,8 @@ def as_player(player: PlayerConfig | str) -> PlayerConfig:
 def read_player(text: str) -> PlayerConfig:
     """A player from its kind and, behind a colon, settings separated by commas. ``config.label`` is such a text.
 
-    Values are those of ``read_value``. A comma belongs to a value unless a name and ``=`` follow it.
+    Values are those of ``read_value``. A comma belongs to a value unless a name and ``=`` follow it. Settings of a
+    group have dotted names, as in ``search:acting=nash,nash.min_visits=10``.
     """
     kind, settings = parse_player(text)
     return player_config(kind, **settings)
@@ -49,14 +50,14 @@ def parse_player(text: str) -> tuple[str, dict[str, Any]]:
     settings: dict[str, Any] = {}
     for part in BETWEEN_SETTINGS.split(rest) if separator else []:
         name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not name.isidentifier():
+        if not equals or not all(one.isidentifier() for one in name.split(".")):
             raise SettingsError(f"settings of a player are written name=value, not {part!r} as in {text!r}")
         if name in settings:
             raise SettingsError(f"{text!r} gives {name} twice")
         settings[name] = value if name in texts and value not in ("None", "null") else read_value(value)
     if "kind" in settings:
         raise SettingsError(f"the kind of a player is written before the colon, not as kind=… in {text!r}")
-    return kind, settings
+    return kind, overridden({}, settings, PlayerConfig.what)
 
 
 def short_names(labels: Sequence[str], names: Sequence[str | None] | None = None) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin
@@ -32,6 +33,10 @@ PLAIN = {
 
 class SettingsError(ValueError):
     """Unknown or invalid settings; the message names each of them."""
+
+
+class SettingsWarning(UserWarning):
+    """Settings are used otherwise than they were given. A separate class, so that the command line can show it."""
 
 
 class SettingsHelp(SettingsError):  # noqa: N818 - what was asked for
@@ -117,6 +122,35 @@ def setting_text(name: str, value: Any) -> str:
     return f"{name}={value if isinstance(value, str) else json.dumps(value, default=repr)}"
 
 
+def overridden(data: Mapping[str, Any], overrides: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """A copy of the settings with some changed, those of a group by dotted names, such as ``nash.choose``.
+
+    ``what`` is the name of all these settings in error messages.
+    """
+    result: dict[str, Any] = dict(data)
+    for dotted, value in overrides.items():
+        name, _, rest = dotted.partition(".")
+        if not rest:
+            result[name] = value
+            continue
+        inner = result.get(name, {})
+        if not isinstance(inner, Mapping):
+            raise SettingsError(f"{what} setting {name} is {inner!r}: it has no setting {rest!r} within")
+        result[name] = overridden(inner, {rest: value}, what)
+    return result
+
+
+def changed_settings(config: Settings) -> dict[str, Any]:
+    """The settings that differ from their defaults, as plain data; those of a group have dotted names."""
+    changed: dict[str, Any] = {}
+    for name, value in config.model_dump(mode="json").items():
+        if isinstance(group := getattr(config, name), Settings):
+            changed |= {f"{name}.{inner}": value for inner, value in changed_settings(group).items()}
+        elif value != type(config).model_fields[name].default:
+            changed[name] = value
+    return changed
+
+
 def settable(fields: Mapping[str, FieldInfo]) -> list[str]:
     """The names of the fields that have more than one possible value."""
     kinds = {name: field.annotation for name, field in fields.items()}
@@ -146,5 +180,8 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
         else:
             if problem["type"] in PLAIN:
                 text = PLAIN[problem["type"]].format(**problem.get("ctx", {}))
+            if problem["type"] == "literal_error":
+                values = re.findall(r"'([^']*)'", problem["ctx"]["expected"])
+                text += did_you_mean(str(problem["input"]), values, before="; ")
             lines.append(f"{what} setting {name}={problem['input']!r}: {text[:1].lower()}{text[1:]}")
     return "; ".join(lines)

@@ -49,7 +49,7 @@ def analyze(
     only: Only = "",
     set_: options.SearchSettings = None,
     network: options.Network = None,
-    evaluator: options.Evaluator = None,
+    evaluator: options.BestEvaluator = None,
     seed: options.Seed = 0,
     top: Annotated[
         int | None,
@@ -72,9 +72,9 @@ def analyze(
     table per player and one with the visits of each pair of actions. Ctrl-C
     stops the search early and shows the result so far.
 
-    Without --network and --evaluator, positions of chess are evaluated by the
-    shipped network, those of other games by random games; the last line of the
-    output says by what.
+    Without --network and --evaluator, positions of PyRat are evaluated by plans
+    (--evaluator planner), those of chess by the shipped network, and those of
+    other games by random games; the last line of the output says by what.
 
     \b
     ramify analyze tictactoe --actions "b2 a1"
@@ -83,7 +83,7 @@ def analyze(
     ramify analyze chess --state "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"
     ramify analyze chess --only "e2e4 d2d4"
     ramify analyze chess --network material --multipv 3 --svg lines.svg
-    ramify analyze pyrat -p preset=tiny -s normalize=remaining
+    ramify analyze pyrat -p preset=tiny --simulations 2000
     ramify analyze tictactoe --state '{"board": ["xx.", "oo.", "..."]}'
     ramify analyze connect_four --actions "d d" -s max_seconds=5
     ramify analyze my_game --import my_game.py
@@ -168,6 +168,7 @@ def make_searcher(
 ) -> Searcher:
     """The searcher; ends the command on a wrong setting. ``simulations``: as asked for, and if nothing was."""
     from ramify.engine import SearchConfig, Searcher
+    from ramify.evaluators.simple import suited
 
     limited = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
     asked, usual = simulations
@@ -176,7 +177,7 @@ def make_searcher(
     elif "simulations" not in settings:
         settings = {**settings, "simulations": UNLIMITED if limited else usual}
     try:
-        return Searcher(state.game, evaluator, SearchConfig(**settings), seed=seed)
+        return Searcher(state.game, evaluator, suited(SearchConfig(**settings), evaluator), seed=seed)
     except (ValueError, TypeError) as error:
         fail(error)
 

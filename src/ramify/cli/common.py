@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 import typer
 
 from ramify.base.deprecation import RenamedWarning
-from ramify.base.settings import SettingsHelp, read_value
+from ramify.base.settings import SettingsHelp, SettingsWarning, read_value
 from ramify.cli.debug import print_traceback
 
 if TYPE_CHECKING:
@@ -63,15 +63,16 @@ def forget_warnings() -> None:
 
 
 @contextmanager
-def renames_shown() -> Iterator[None]:
-    """Show on stderr that an old name was used, of a setting for example: Python hides such warnings."""
+def warnings_shown() -> Iterator[None]:
+    """Show on stderr, in a line each, that an old name was used or that settings were left out."""
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", RenamedWarning)
+        warnings.simplefilter("always", RenamedWarning)  # Python hides these
+        warnings.simplefilter("always", SettingsWarning)
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-            if issubclass(category, RenamedWarning):
+            if issubclass(category, (RenamedWarning, SettingsWarning)):
                 print_warning(str(message))
             else:
                 usual(message, category, *more, **named)

@@ -73,12 +73,12 @@ def as_command(command: Callable[..., Any], *, imports: bool = True) -> Callable
 
     @wraps(command)
     def wrapped(*args: Any, debug: bool = False, imports: list[str] | None = None, **settings: Any) -> Any:
-        from ramify.cli.common import fail, renames_shown
+        from ramify.cli.common import fail, warnings_shown
 
         if debug:
             show_tracebacks(True)
         try:
-            with renames_shown():
+            with warnings_shown():
                 try:
                     import_modules(imports or ())
                 except ImportError as error:

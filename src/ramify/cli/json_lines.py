@@ -20,7 +20,7 @@ def analysis(
     param: options.Params = None,
     set_: options.SearchSettings = None,
     network: options.Network = None,
-    evaluator: options.Evaluator = None,
+    evaluator: options.BestEvaluator = None,
     parallel: Annotated[int, typer.Option(min=1, help="Number of positions searched at once.")] = 2,
     cache: Annotated[int, typer.Option(min=0, help="Size of the evaluation cache in positions; 0 disables it.")] = (
         100_000

@@ -39,7 +39,9 @@ def match(
     Games are played in pairs: the same opening twice, with the players
     swapped. Games that are in the store already are not played again, unless a
     player has changed, a player forfeited, or --replay is given. --network and
-    --set are defaults for the players that search. Ctrl-C keeps finished games.
+    --set are defaults for the players that search; without a network or an
+    evaluator these use random games, and evaluator=planner is the strong choice
+    for PyRat. Ctrl-C keeps finished games.
 
     The anchor, at 0 Elo, is the player that has been in the store longest, of
     two new players the second; --anchor chooses another.
@@ -49,6 +51,7 @@ def match(
     ramify match hex search alphabeta:depth=3 -p size=7 --network hex-7
     ramify match hex search:network=runs/hex-5 search:network=hex-5 -p size=5
     ramify match connect_four random search --opening every:1 --games 14
+    ramify match pyrat search:evaluator=planner,normalize=remaining greedy --games 20
     ramify match chess search uci:command=stockfish,nodes=100 --opening book.pgn:16 --save match.pgn
     """
     given = arena.GivenOptions(param, set_, network)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
@@ -61,6 +61,13 @@ def print_settings(config: type[Settings]) -> None:
     from rich.text import Text
 
     table = Table("setting", "default", "meaning", box=None, pad_edge=False)
+    for name, default, meaning in setting_rows(config):
+        table.add_row(name, default, Text(meaning))
+    table_console().print(table)
+
+
+def setting_rows(config: type[Settings], within: str = "") -> Iterator[tuple[str, str, str]]:
+    """Name, default and meaning of every setting; those of a group within have dotted names, as they are given."""
     for name in settable(config.model_fields):
         field = config.model_fields[name]
         default: Any = "(required)" if field.is_required() else field.get_default(call_default_factory=True)
@@ -68,9 +75,10 @@ def print_settings(config: type[Settings]) -> None:
         if get_origin(field.annotation) is Literal:
             meaning += f" One of {', '.join(map(str, get_args(field.annotation)))}."
         if isinstance(default, Settings):
-            meaning += f" Default: {default.model_dump_json()}"
-        table.add_row(name, "(group)" if isinstance(default, Settings) else str(default), Text(meaning))
-    table_console().print(table)
+            yield within + name, "(group)", meaning
+            yield from setting_rows(type(default), f"{within}{name}.")
+        else:
+            yield within + name, str(default), meaning
 
 
 SearchSettings = Annotated[
@@ -106,12 +114,14 @@ NetworkOrSize = Annotated[
     str | None,
     typer.Option(metavar="NETWORK", help="A network as for 'ramify analyze', or a size such as 6x64 for a new one."),
 ]
-Evaluator = Annotated[
+EVALUATOR = "The evaluator without a network: uniform, rollout, rollout:N, greedy or planner (PyRat)."
+Evaluator = Annotated[str | None, typer.Option(metavar="NAME", help=EVALUATOR, show_default="rollout")]
+BestEvaluator = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The evaluator without a network: uniform, rollout, rollout:N, greedy or planner (PyRat).",
-        show_default="rollout, in chess the shipped network",
+        help=EVALUATOR,
+        show_default="planner in PyRat, in chess the shipped network, otherwise rollouts",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The random seed.")]
@@ -242,11 +252,12 @@ def read_evaluator(text: str | None) -> NativeEvaluator:
 def choose_evaluator(game: Game, network: str | None, evaluator: str | None) -> tuple[Any, str]:
     """The network if one is given, otherwise the evaluator, and what it goes by; a ValueError if both are given.
 
-    Without either, chess gets what ``ramify play`` uses, because random games say nothing there; other games get what
-    a search uses in Python.
+    Without either, chess gets what ``ramify play`` uses, because random games say nothing there; other games get the
+    best that they have without a network: PyRat plans, most games what a search uses in Python.
     """
     from ramify.engine.batch import NativeEvaluator
     from ramify.engine.native import DEFAULT_EVALUATOR
+    from ramify.evaluators.simple import best_native
     from ramify.presentation.opponents import find_evaluator
 
     if network is not None and evaluator not in (None, DEFAULT_EVALUATOR):
@@ -255,7 +266,7 @@ def choose_evaluator(game: Game, network: str | None, evaluator: str | None) -> 
         found, name = find_evaluator(game, network)
         known = isinstance(found, NativeEvaluator) or name == "material"
         return found, name if known else f"the network {name}"
-    chosen = read_evaluator(evaluator)
+    chosen = best_native(game) if evaluator is None else read_evaluator(evaluator)
     return chosen, getattr(chosen, "knowledge", evaluator or DEFAULT_EVALUATOR)
 
 

@@ -28,7 +28,7 @@ def review(
     simulations: Annotated[int, typer.Option(min=2, help="Number of simulations per position.")] = SIMULATIONS,
     set_: options.SearchSettings = None,
     network: options.Network = None,
-    evaluator: options.Evaluator = None,
+    evaluator: options.BestEvaluator = None,
     player: Annotated[int | None, typer.Option(min=0, max=1, help="Review only the moves of this player.")] = None,
     seed: options.Seed = 0,
     out: Annotated[

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ramify.base.settings import overridden
 from ramify.cli import options
 from ramify.cli.common import Panel, fail, parse_settings, print_json, watched
 from ramify.cli.old_spellings import typed_arguments
@@ -70,7 +71,7 @@ def selfplay(
             search = SearchConfig(**{"simulations": simulations, "cache": cache, **settings})
             if search.cache and network is None:
                 raise ValueError("--cache needs --network: the evaluators of the core are not cached")
-            how = PlayConfig(**parse_settings(play or []))
+            how = PlayConfig(**overridden({}, parse_settings(play or []), PlayConfig.what))
             sure = stack.enter_context(held(folder, wait=1.0))
             recover_held(folder, sure)
             refuse_other_game(folder, made)  # what was recovered included

@@ -48,23 +48,25 @@ class Player:
 
         self.number = number
         self.label = config.name or config.label
+        self.config, self.seed, self.turns = config, seed, 0
         search = config.search_config().replace(graph=True)
         self.searcher = Searcher(game, config.open_evaluator(game), search, seed=seed)
         self.searched = False
 
     def choose(self, state: State) -> Choice:
         """The action to play now."""
-        from ramify.engine.result import action_by
+        from ramify.arena import Turn
 
         result = self.searcher.run(state)
         self.searched = True
-        mine = action_by(self.number, result.best_action)
+        mine = self.config.action(Turn(state, self.number, self.seed + self.turns, self.turns), result)
         kept = int(result.visits.sum()) + 1 - result.stats["simulations"]
         value = float(result.value[self.number])
         return Choice(self.number, mine, state.action_name(mine, self.number), value, kept)
 
     def follow(self, *actions: int) -> None:
         """This was played: what is known of the rest of the game stays."""
+        self.turns += 1
         if self.searched:
             self.searcher.advance(*actions)
 
@@ -73,7 +75,7 @@ class Player:
 
 
 class AnyPlayer:
-    """A player of any other kind, such as alphabeta or a program that speaks UCI."""
+    """A player of any other kind, such as alphabeta, muzero or a program that speaks UCI."""
 
     def __init__(self, game: Game, number: int, config: PlayerConfig, seed: int) -> None:
         self.number, self.label = number, config.name or config.label
@@ -101,11 +103,26 @@ class AnyPlayer:
         self.player.close()
 
 
+def with_best_evaluator(game: Game, config: PlayerConfig) -> PlayerConfig:
+    """A player that searches, with the best evaluator that the game has without a network, unless it names one."""
+    from ramify.arena import SearchPlayerConfig
+    from ramify.engine.native import ROLLOUTS
+    from ramify.evaluators.simple import best_native, suited
+
+    if type(config) is not SearchPlayerConfig or {"network", "evaluator"} & config.model_fields_set:
+        return config
+    best = best_native(game)
+    name = next(name for name, kind in ROLLOUTS.items() if kind is type(best))
+    return suited(config, best).replace(evaluator=name)
+
+
 def open_player(game: Game, number: int, config: PlayerConfig, seed: int) -> Player | AnyPlayer:
     """The player to watch."""
     from ramify.arena import SearchPlayerConfig
 
-    return (Player if isinstance(config, SearchPlayerConfig) else AnyPlayer)(game, number, config, seed)  # type: ignore[arg-type]
+    if type(config) is SearchPlayerConfig:  # not muzero, whose players search in another way
+        return Player(game, number, config, seed)
+    return AnyPlayer(game, number, config, seed)
 
 
 Show = Callable[["State", "State", list[Choice]], None]
@@ -146,7 +163,9 @@ def watch(
     """Watch two players play a game against each other.
 
     Players that search keep their search graph from turn to turn. --network
-    and --set are defaults for them. The same seed shows the same game.
+    and --set are defaults for them; without a network or an evaluator they use
+    plans in PyRat (evaluator=planner) and random games in most others. The same
+    seed shows the same game.
 
     \b
     ramify watch hex -p size=7
@@ -168,6 +187,7 @@ def watch(
             usual = ("search", "search")
         chosen = [player or default for player, default in zip((first, second), usual, strict=True)]
         for number, config in enumerate(read_players(chosen, network, settings)):
+            config = with_best_evaluator(state.game, config)
             players.append(open_player(state.game, number, config, 2 * seed + number))
         console = Console(highlight=False)
         follow = watch_live if console.is_terminal else watch_plain

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
+from ramify.base.hints import did_you_mean
 from ramify.engine.batch import Batch, Evaluation, NativeEvaluator
 
 DEFAULT_EVALUATOR = "rollout"  # in Python, on the command line and for players alike
@@ -84,15 +87,18 @@ def _checked_share(prior: float) -> float:
 
 
 ROLLOUTS: dict[str, type[Rollout]] = {"rollout": Rollout, "greedy": GreedyRollout, "planner": Planner}  # by name
+NAMES = ("uniform", *ROLLOUTS)
+EVALUATORS = re.compile(r"uniform|planner|(?P<name>rollout|greedy)(:(?P<games>[1-9][0-9]{0,8}))?")
 
 
 def named_evaluator(text: str = DEFAULT_EVALUATOR) -> NativeEvaluator:
     """The evaluator named uniform, rollout, rollout:N, greedy, greedy:N or planner; a ValueError for any other name."""
-    name, separator, count = text.partition(":")
+    if (match := EVALUATORS.fullmatch(text)) is None:
+        name = text.partition(":")[0]
+        hint = "" if name in NAMES else did_you_mean(name, NAMES, before="; ")
+        raise ValueError(
+            f"the evaluator must be uniform, rollout, rollout:N, greedy, greedy:N or planner, not {text!r}{hint}"
+        )
     if text in ("uniform", "planner"):
         return Uniform() if text == "uniform" else Planner()
-    if name not in ("rollout", "greedy") or (separator and not (count.isdecimal() and int(count) > 0)):
-        raise ValueError(
-            f"the evaluator must be uniform, rollout, rollout:N, greedy, greedy:N or planner, not {text!r}"
-        )
-    return ROLLOUTS[name](int(count) if separator else 1)
+    return ROLLOUTS[match["name"]](int(match["games"] or 1))

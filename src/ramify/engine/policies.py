@@ -21,6 +21,7 @@ from ramify.engine.config import SearchConfig, c_puct_of
 
 Method = Literal["visits", "pruned", "nash", "average", "improved"]
 METHODS: tuple[str, ...] = get_args(Method)
+Acting = Literal[Method, "lcb"]  # what an action can be chosen by
 MIXED: tuple[str, ...] = ("nash", "average")  # to be sampled from as they are: their best reply is not themselves
 
 Floats = NDArray[np.float64]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ramify._core import EvaluatorError
 from ramify.engine.batch import Batch, Evaluation
+from ramify.engine.config import SearchConfig
 from ramify.engine.native import GreedyRollout, Planner, Rollout, Uniform
 from ramify.games import Game
 
-__all__ = ["Function", "GreedyRollout", "Planner", "Rollout", "Uniform", "best_native", "rollouts_of"]
+__all__ = ["Function", "GreedyRollout", "Planner", "Rollout", "Uniform", "best_native", "rollouts_of", "suited"]
+
+C = TypeVar("C", bound=SearchConfig)
 
 
 def rollouts_of(game: Game) -> Rollout:
@@ -22,6 +25,14 @@ def rollouts_of(game: Game) -> Rollout:
 def best_native(game: Game) -> Rollout:
     """The strongest evaluator of a game without a network: its planner if it has one, else rollouts that suit it."""
     return Planner() if _knows(game, "planned_actions") else rollouts_of(game)
+
+
+def suited(config: C, evaluator: Any) -> C:
+    """The settings of a search, with those that suit its evaluator where none were given."""
+    # What is best: docs/decisions/0053-greedy-rollouts.md
+    if isinstance(evaluator, GreedyRollout | Planner) and "normalize" not in config.model_fields_set:
+        return config.replace(normalize="remaining")
+    return config
 
 
 def _knows(game: Game, method: str) -> bool:

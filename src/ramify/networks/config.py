@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 from pydantic import ConfigDict, Field, field_validator
 
 from ramify.base import plugins
+from ramify.base.hints import did_you_mean
 from ramify.base.settings import Settings
 from ramify.games import Game
 
@@ -358,9 +359,10 @@ class Registry:
         """Load a kind from the package that offers it: a pair (config, builder), or a module that adds it."""
         offered = plugins.load("networks", kind)
         if offered is None:
+            hint = did_you_mean(str(kind), cls.kinds(), after=" ")
             raise ValueError(
-                f"unknown kind of network {kind!r}; the kinds are {', '.join(cls.kinds())}; for a network of your own, "
-                "import the module that registers it (--import MODULE on the command line)"
+                f"unknown kind of network {kind!r}; {hint}the kinds are {', '.join(cls.kinds())}; for a network of "
+                "your own, import the module that registers it (--import MODULE on the command line)"
             )
         if kind not in cls._entries and isinstance(offered, tuple) and len(offered) == 2:
             cls.add(*offered)

@@ -9,8 +9,8 @@ from ramify.engine import SearchConfig, Searcher, SearchResult
 from ramify.engine.access import OnInterrupt
 from ramify.engine.batch import Evaluator, NativeEvaluator
 from ramify.engine.cache import EvaluationCache
-from ramify.engine.native import GreedyRollout, Planner
 from ramify.engine.result import action_by
+from ramify.evaluators.simple import suited
 from ramify.games import Game, State
 from ramify.presentation import SIMULATIONS
 
@@ -116,9 +116,8 @@ def play_searcher(
         "solver": proves(game),
         "max_nodes": 1_000_000,
     }
-    if isinstance(evaluator, GreedyRollout | Planner):  # what is best: docs/decisions/0053-greedy-rollouts.md
-        usual["normalize"] = "remaining"
-    return Searcher(game, evaluator, SearchConfig(**{**usual, **settings}), seed=seed, cache=cache)
+    config = suited(SearchConfig(**{**usual, **settings}), evaluator)
+    return Searcher(game, evaluator, config, seed=seed, cache=cache)
 
 
 def make_opponent(state: State, adviser: Searcher, knowledge: str, against: str | None) -> Opponent:

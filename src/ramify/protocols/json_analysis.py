@@ -17,6 +17,7 @@ from typing import Any
 from ramify.engine import Searcher
 from ramify.engine.batch import NativeEvaluator
 from ramify.engine.cache import EvaluationCache
+from ramify.evaluators.simple import suited
 from ramify.games import Game
 from ramify.protocols.analysis_query import ACTION_FIELDS, ACTIONS, Defaults, Job, QueryError, answer, read_jobs
 
@@ -182,7 +183,7 @@ class AnalysisServer:
         job = running.job
         game = job.state.game
         evaluator, cache = self._evaluator(game, evaluators)
-        searcher = Searcher(game, evaluator, job.config, seed=job.seed, cache=cache)
+        searcher = Searcher(game, evaluator, suited(job.config, evaluator), seed=job.seed, cache=cache)
         with self._lock:
             if running.terminated:
                 stopped = True

@@ -6,6 +6,7 @@ A name is that of a config that comes with the package, such as ``hex-5``, or wi
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -15,10 +16,10 @@ from typing import Any
 from ramify.base import plugins
 from ramify.base.deprecation import warn_renamed
 from ramify.base.hints import did_you_mean
-from ramify.base.settings import SettingsError
+from ramify.base.settings import SettingsError, SettingsWarning, overridden
 from ramify.games.registry import families, list_games, make
 from ramify.games.registry import presets as parameter_sets
-from ramify.networks import config_of
+from ramify.networks import Registry, config_of
 from ramify.training.config import LoopConfig, TrainConfig
 from ramify.training.fitting import fitted_settings
 
@@ -88,9 +89,30 @@ def load_config(source: str | Path, overrides: Mapping[str, Any] | None = None) 
     """The config of a preset, of a game or of a YAML file. Overrides have dotted names, such as ``loop.iterations``.
 
     Settings of a game fit its size, which may depend on its parameters: ``load_config("hex", {"params.size": 6})``.
+    With another ``network.kind``, settings of the network that this kind does not have are left out, with a warning.
     """
     changes = current_names(overrides or {})
-    return TrainConfig(**overridden(read_settings(source, changes), changes))
+    settings = _fit_kind(read_settings(source, changes), changes, source)
+    return TrainConfig(**overridden(settings, changes, TrainConfig.what))
+
+
+def _fit_kind(settings: dict[str, Any], changes: Mapping[str, Any], source: str | Path) -> dict[str, Any]:
+    """The settings without those of the network that networks of the kind among the changes do not have."""
+    kind, network = changes.get("network.kind"), settings.get("network")
+    if kind not in Registry.kinds() or "network" in changes or not isinstance(network, str | Mapping):
+        return settings  # there is nothing to leave out, or TrainConfig says what is wrong
+    if isinstance(network, str):
+        network = {"kind": config_of(network).kind, **config_of(network).model_dump(exclude_unset=True)}
+    if kind == network.get("kind", "resnet"):
+        return settings
+    known = Registry.get(kind)[0].model_fields
+    if left_out := [name for name in network if name not in known and f"network.{name}" not in changes]:
+        warnings.warn(
+            f"left out of the network of {source}, as the kind {kind} has no such settings: {', '.join(left_out)}",
+            SettingsWarning,
+            stacklevel=3,
+        )
+    return {**settings, "network": {name: value for name, value in network.items() if name in known}}
 
 
 def current_names(overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +132,8 @@ def read_settings(source: str | Path, overrides: Mapping[str, Any]) -> dict[str,
         return _offered_settings(name, offered)
     if (found := find_game(name)) is not None:
         game, params = found
-        chosen = overridden({"params": params}, {key: value for key, value in overrides.items() if _is_params(key)})
+        given = {key: value for key, value in overrides.items() if _is_params(key)}
+        chosen = overridden({"params": params}, given, TrainConfig.what)
         if not isinstance(chosen["params"], Mapping):
             raise SettingsError(f"training setting params={chosen['params']!r}: it is a group, such as params.NAME")
         return {"game": game, "params": params, **fitted_settings(make(game, **chosen["params"]))}
@@ -170,21 +193,6 @@ def parse_yaml(text: str, source: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise SettingsError(f"{source} must have settings (name: value) on its first level")
     return data
-
-
-def overridden(data: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the settings with some changed."""
-    result: dict[str, Any] = dict(data)
-    for dotted, value in overrides.items():
-        name, _, rest = dotted.partition(".")
-        if not rest:
-            result[name] = value
-            continue
-        inner = result.get(name, {})
-        if not isinstance(inner, Mapping):
-            raise SettingsError(f"training setting {name} is {inner!r}: it has no setting {rest!r} within")
-        result[name] = overridden(inner, {rest: value})
-    return result
 
 
 def as_yaml(config: TrainConfig, only_changed: bool = False) -> str:
