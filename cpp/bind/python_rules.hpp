@@ -127,9 +127,11 @@ class PythonRules {
     return left;
   }
 
-  // For a random game that does not end.
-  [[noreturn]] void refuse_endless(const State& s, std::int64_t turns) const {
-    const nb::object error = nb::module_::import_("ramify.games.ending").attr("endless_rollout")(s.state().attr("game"), turns);
+  // For a random game that does not end, and for chance events that follow each other without end.
+  [[noreturn]] void refuse_endless(const State& s, std::int64_t turns) const { refuse(s, "endless_rollout", turns); }
+  [[noreturn]] void refuse_events(const State& s, std::int64_t events) const { refuse(s, "endless_chance", events); }
+  [[noreturn]] void refuse(const State& s, const char* error_of, std::int64_t count) const {
+    const nb::object error = nb::module_::import_("ramify.games.ending").attr(error_of)(s.state().attr("game"), count);
     PyErr_SetObject(error.type().ptr(), error.ptr());
     throw nb::python_error();
   }

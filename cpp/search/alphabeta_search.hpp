@@ -66,6 +66,7 @@ class AlphaBeta {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr auto kLook = std::chrono::milliseconds(50);
+  static constexpr int kMostEvents = 1'000;  // chance events take no depth, but room on the stack
   struct Stop {
     bool interrupted;
   };
@@ -91,6 +92,10 @@ class AlphaBeta {
     refuse_both(acting);
     if (settings_.width > 0 && !kRanks)
       throw InvalidInput("the setting width needs a game that ranks its actions; this game does not");
+  }
+  [[noreturn]] static void refuse_events() {
+    throw InvalidInput("alpha-beta looks at every outcome of chance, and here more than " + std::to_string(kMostEvents) +
+                       " chance events may follow on the way: a search (rf.search) draws them instead");
   }
   static void refuse_both(Acting acting) {
     if (acting == kBoth) throw InvalidInput("alpha-beta needs a turn-based game; here both players act at once");
@@ -168,9 +173,9 @@ class AlphaBeta {
 
   // What a chance event is worth to the player who moved before it: the mean of its outcomes.
   Score mean(const Cursor& cursor, Acting acting, const Window& w) {
+    if (++below_chance_ > kMostEvents) refuse_events();
     ChanceEvent event;
     dynamics_.chance(cursor, event);
-    ++below_chance_;
     double sum = 0.0, total = 0.0;
     for (std::size_t i = 0; i < event.outcomes.size(); ++i) {
       count_node();

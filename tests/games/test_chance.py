@@ -116,11 +116,11 @@ class Loaded(Pig):
     [
         ([(1, 0.5), (2, 0.4)], "probabilities that sum to 0.9"),
         ([(1, 0.5), (1, 0.5)], "an outcome twice"),
-        ([(1, 1.0), (2, 0.0)], "probability 0.0 for outcome 2"),
-        ([(1, 1.5), (2, -0.5)], "probability 1.5 for outcome 1"),
-        ([(1, float("nan"))], "probability nan"),
+        ([(1, 1.0), (2, 0.0)], "probability 0.0 for outcome 2: leave out what cannot happen"),
+        ([(1, 1.5), (2, -0.5)], "probability 1.5 for outcome 1: it must be above 0 and at most 1"),
+        ([(1, float("nan"))], "probability nan for outcome 1: it must be above 0"),
         ([(-1, 1.0)], "returned outcome -1"),
-        ([(0.5, 1.0)], "must return pairs"),
+        ([(0.5, 1.0)], "must return pairs (outcome, probability), the outcome a whole number"),
         ([1, 2], "must return pairs"),
     ],
 )
@@ -168,6 +168,59 @@ class Endless(Pig):
 def test_chance_without_end_is_the_fault_of_the_game():
     with pytest.raises(rf.BrokenGame, match="chance events in a row"):
         Endless().initial_state(0)
+
+
+class Again(rf.PythonGame):
+    """Action 0 throws a coin: heads wins, and on tails it is thrown again. Action 1 loses."""
+
+    num_actions, observation_shape, zero_sum, returns_range = 2, (1,), True, (-1, 1)
+
+    def start(self, rng):
+        return "turn"
+
+    def acting(self, position):
+        return (0,) if position == "turn" else ()
+
+    def legal_actions(self, position, player):
+        return [0, 1]
+
+    def chance_outcomes(self, position):
+        return [(0, 0.5), (1, 0.5)] if position == "coin" else []
+
+    def apply(self, position, action):
+        if position == "turn":
+            return ("coin", (0, 0)) if action == 0 else ("over", (-1, 1))
+        return self.thrown(action)
+
+    def thrown(self, face):
+        return ("over", (1, -1)) if face == 0 else ("coin", (0, 0))
+
+    def observation(self, position, player):
+        return (0,)
+
+
+class Never(Again):
+    """The coin stands on its edge, for ever."""
+
+    def thrown(self, face):
+        return "coin", (0, 0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"threads": 2}, {"batch": 4}, {"solver": True}], ids=str)
+def test_a_search_ends_where_chance_does_not(settings):
+    found = rf.search(Again().initial_state(), rf.evaluators.Uniform(), simulations=300, **settings)
+    assert found.best_action == 0
+    assert found.value[0] > 0.9
+    for evaluator in (rf.evaluators.Uniform(), rf.evaluators.Rollout(1)):
+        with pytest.raises(rf.BrokenGame, match="10000 more chance events in a row"):
+            rf.search(Never().initial_state(), evaluator, simulations=50, **settings)
+
+
+@pytest.mark.parametrize("game", [Again(), Never()], ids=named)
+def test_alphabeta_refuses_chance_events_without_number(game):
+    """It was a crash: every event is a frame on the stack."""
+    with pytest.raises(rf.InvalidInput, match="more than 1000 chance events"):
+        rf.alphabeta(game.initial_state(), depth=2)
 
 
 def test_dice_of_openspiel_can_be_given():

@@ -277,8 +277,13 @@ typename Search<D>::Arrival Search<D>::descend(Worker& worker) {
 // Descends from where the worker is.
 template <class D>
 typename Search<D>::Arrival Search<D>::go_down(Worker& worker) {
+  [[maybe_unused]] std::int64_t events = 0;  // of chance, in a row
   while (true) {
     Node& node = graph_.node(worker.node);
+    if constexpr (D::kNeedsPython && D::kChance) {
+      events = is_chance(node) ? events + 1 : 0;
+      if (events > kMostTurns) dynamics_.rules().refuse_events(worker.cursor, kMostTurns);
+    }
     if (worker.path.size() == worker.path.capacity()) worker.path.reserve(2 * worker.path.size() + 16);  // or a turn gets lost
     Turn turn;
     if (worker.path.empty() && !worker.handed.empty()) {

@@ -62,7 +62,7 @@ template <class D>
 void Search<D>::draw_chance(Worker& worker, Cursor& cursor, RandomGame& game) {
   for (std::int64_t events = 0; dynamics_.acting(cursor) == kChance; ++events) {
     if constexpr (D::kNeedsPython)
-      if (events >= kMostTurns) dynamics_.rules().refuse_endless(cursor, kMostTurns);
+      if (events >= kMostTurns) dynamics_.rules().refuse_events(cursor, kMostTurns);
     dynamics_.chance(cursor, worker.event);
     const Rewards rewards = dynamics_.apply(cursor, chance_joint(worker.event.at(game.rng.uniform())));
     for (int p = 0; p < 2; ++p) game.paid[p] += game.weight * static_cast<double>(rewards[static_cast<std::size_t>(p)]);

@@ -32,12 +32,15 @@ def checked_event(given: Iterable[tuple[Any, Any]]) -> Event:
         outcomes = [operator.index(outcome) for outcome, _ in pairs]
         weights = [float(probability) for _, probability in pairs]
     except (TypeError, ValueError):
-        raise ValueError(f"must return pairs (outcome, probability), not {reprlib.repr(pairs)}") from None
+        raise ValueError(
+            f"must return pairs (outcome, probability), the outcome a whole number, not {reprlib.repr(pairs)}"
+        ) from None
     for outcome, weight in zip(outcomes, weights, strict=True):
         if not 0 <= outcome < 2**31:
             raise ValueError(f"returned outcome {outcome}, but outcomes must be whole numbers from 0 to 2**31 - 1")
         if not 0.0 < weight <= 1.0 + ROUNDING:
-            raise ValueError(f"returned probability {weight} for outcome {outcome}: leave out what cannot happen")
+            remedy = "leave out what cannot happen" if weight == 0.0 else "it must be above 0 and at most 1"
+            raise ValueError(f"returned probability {weight} for outcome {outcome}: {remedy}")
     if len(set(outcomes)) != len(outcomes):
         raise ValueError(f"returned an outcome twice: {reprlib.repr(outcomes)}")
     total = math.fsum(weights)

@@ -28,6 +28,14 @@ def endless_rollout(game: Game, turns: int) -> BrokenGame:
     return endless(game, NEED_AN_END, turns)
 
 
+def endless_chance(game: Game, events: int) -> BrokenGame:
+    """The error for chance events that follow each other without end. The core calls it."""
+    return BrokenGame(
+        f"game {game_name(game)!r}: chance_outcomes was followed by {events} more chance events in a row; "
+        f"{check_hint(game)}"
+    )
+
+
 def refuse_endless(game: Game, remedy: str) -> None:
     """Raise BrokenGame if a random game is not over after ``MOST_TURNS``; native games always end."""
     if isinstance(game, _core.Game):
