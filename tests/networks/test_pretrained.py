@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 import ramify as rf
 from ramify.networks.pretrained import find, for_game, shipped
+from tools.chess_strength import best_positions
 from tools.hex_solved import choices, solved_share
 from tools.learned_results import Chooser, best_share, solved_connect_four
 
@@ -51,6 +53,17 @@ def test_the_network_of_connect_four_finds_the_best_moves_alone():
 def test_the_learned_model_of_connect_four_finds_the_best_moves_without_the_rules():
     positions = solved_connect_four()[:40]
     assert best_share(Chooser(find("muzero-connect-four").module(), "cpu", 50), positions) >= 0.9
+
+
+def test_the_learned_model_of_chess_knows_what_is_legal():
+    """In positions of other people's games; nobody has told it the rules."""
+    states = [state for state, _ in best_positions()[:60]]
+    module = find("muzero-chess").module().eval()
+    observations = torch.from_numpy(np.stack([state.observation(state.acting[0]) for state in states]))
+    with torch.no_grad():
+        logits = module.prediction(module.representation(observations))["logits"]
+    policies = logits.reshape(len(states), -1).softmax(dim=1).numpy()
+    assert np.mean([one[state.legal_actions()].sum() for one, state in zip(policies, states, strict=True)]) > 0.98
 
 
 @pytest.mark.parametrize("size", [9, 11])
