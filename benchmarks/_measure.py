@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 SECONDS = 1.5  # how long one measurement repeats itself, by the wall
@@ -40,3 +41,20 @@ def row(name: str, value: float, unit: str, target: float | None = None, *, at_m
     """One row of the table; larger is better unless ``at_most``."""
     ok = target is None or (value <= target if at_most else value >= target)
     return {"name": name, "value": value, "unit": unit, "target": target, "ok": ok}
+
+
+def on_each_device(
+    measure: Callable[..., list[dict[str, Any]]], small: Mapping[str, Any], large: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """The rows of a small case on the CPU, and of a large one on a GPU where there is one; none without torch."""
+    if find_spec("torch") is None:
+        return []
+    import torch
+
+    return measure(**small) + (measure(**large) if torch.cuda.is_available() else [])
+
+
+def print_rows(table: list[dict[str, Any]]) -> None:
+    """Rows of one case, for a benchmark that is run by itself."""
+    for one in table:
+        print(f"{one['value']:14,.2f} {one['unit']:14} {one['name']}")

@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from importlib.util import find_spec
 from typing import Any
 
 import ramify as rf
-from benchmarks._measure import row
+from benchmarks._measure import on_each_device, print_rows, row
 from ramify.selfplay import PlayConfig, SelfPlay
 
 BLOCKS, CHANNELS = 4, 64
@@ -82,12 +81,7 @@ def ceiling_rate(model: Any, rows: int, shape: tuple[int, ...], seconds: float) 
 
 def rows() -> list[dict[str, Any]]:
     """A small case on the CPU, and a large one on a GPU where there is one; nothing without torch."""
-    if find_spec("torch") is None:
-        return []
-    import torch
-
-    table = measure(**SMALL)  # type: ignore[arg-type]
-    return table + measure(**LARGE) if torch.cuda.is_available() else table  # type: ignore[arg-type]
+    return on_each_device(measure, SMALL, LARGE)
 
 
 def main() -> None:
@@ -98,8 +92,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=kind, default=LARGE[name])
     parser.add_argument("--threads", type=int, default=0, help="threads of the search; 0: one per CPU")
     parser.add_argument("--compile", action="store_true", dest="compiled", help="torch.compile the network")
-    for one in measure(**vars(parser.parse_args())):
-        print(f"{one['value']:14,.2f} {one['unit']:14} {one['name']}")
+    print_rows(measure(**vars(parser.parse_args())))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from importlib.util import find_spec
 from typing import Any
 
 import ramify as rf
-from benchmarks._measure import row
+from benchmarks._measure import on_each_device, print_rows, row
 
 PRESET = "muzero-chess"
 LEGAL = 32  # actions of a position
@@ -101,12 +100,7 @@ def random_batch(game: Any, rows: int, steps: int, seed: int, device: Any) -> An
 
 def rows() -> list[dict[str, Any]]:
     """A small case on the CPU, and a large one on a GPU where there is one; nothing without torch."""
-    if find_spec("torch") is None:
-        return []
-    import torch
-
-    table = measure(**SMALL)  # type: ignore[arg-type]
-    return table + measure(**LARGE) if torch.cuda.is_available() else table  # type: ignore[arg-type]
+    return on_each_device(measure, SMALL, LARGE)
 
 
 def main() -> None:
@@ -115,8 +109,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     for name, kind in (("batch", int), ("seconds", float)):
         parser.add_argument(f"--{name}", type=kind, default=LARGE[name])
-    for one in measure(**vars(parser.parse_args())):
-        print(f"{one['value']:14,.2f} {one['unit']:14} {one['name']}")
+    print_rows(measure(**vars(parser.parse_args())))
 
 
 if __name__ == "__main__":
