@@ -14,6 +14,7 @@ import ramify as rf
 from ramify.arena import Fixture, Opening, ParallelSettings, Played, read_player, workers
 from ramify.base.settings import SettingsError
 from ramify.sweeps import Range, Sweep, SweepConfig, SweepProgress, Trial, load_sweep
+from ramify.sweeps.config import claim
 from ramify.sweeps.run import margin
 from ramify.sweeps.trials import best_of, hopeless
 from tests.children import run_program
@@ -223,6 +224,21 @@ def test_a_folder_with_something_else_is_left_alone(file: str, message: str, tmp
     assert [path.name for path in tmp_path.iterdir()] == [file]
     with pytest.raises(SettingsError, match=f"{file} is a file, not a folder"):
         Sweep(SweepConfig(**SETTINGS), tmp_path / file)
+
+
+def test_two_processes_may_begin_a_sweep_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of the other one appears between two looks at the folder."""
+    config, file, looks = SweepConfig(**SETTINGS), tmp_path / "sweep.json", list[Path]()
+    claim(file, config, "sweep", ())
+    there = Path.exists
+
+    def late(path: Path) -> bool:
+        looks.append(path)
+        return looks.count(file) > 1 if path == file else there(path)
+
+    monkeypatch.setattr(Path, "exists", late)
+    claim(file, config, "sweep", ())
+    assert file in looks
 
 
 def test_ctrl_c_shows_no_traceback(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

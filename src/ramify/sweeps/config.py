@@ -194,8 +194,10 @@ def claim(file: Path, config: Settings, what: str, may_grow: Collection[str]) ->
             raise SettingsError(
                 f"{file.parent} has a {what} with other settings ({', '.join(changed)}): choose another folder"
             )
-    elif other := next((kind for name, kind in KINDS.items() if (file.parent / name).exists()), None):
-        raise SettingsError(f"{file.parent} has {other}: choose another folder")
+    else:  # another process may write the same file just now: that is no other kind
+        others = (kind for name, kind in KINDS.items() if name != file.name and (file.parent / name).exists())
+        if other := next(others, None):
+            raise SettingsError(f"{file.parent} has {other}: choose another folder")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
