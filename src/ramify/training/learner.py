@@ -16,7 +16,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ramify.base.imports import imported
 from ramify.evaluators.torch_threads import run_calls
 from ramify.networks import GameNetwork
-from ramify.training.captured import SAME_GRADIENT
+from ramify.training.captured import SAME_GRADIENT, gradient_length, put_back
 from ramify.training.config import LossConfig, OptimizerConfig
 from ramify.training.losses import losses, measures
 from ramify.training.parallel import Group, Replicas, mean_over_processes, share_batches, whole_batch
@@ -136,16 +136,12 @@ class Learner:
         """Give the compiled network up, with a warning, if its gradient on the first batch is not that of the plain
         one: compilers have bugs, and a run would end as if it had diverged."""
         compiled, lengths = self._forward, list[float]()
-        before = {name: buffer.clone() for name, buffer in self.module.named_buffers()}
+        before = [buffer.clone() for buffer in self.module.buffers()]
         for forward in (compiled, self.module):
             self._forward = forward
-            self.optimizer.zero_grad(set_to_none=True)
             self._losses(batch)["total"].backward()  # type: ignore[no-untyped-call]
-            gradients = [weight.grad for weight in self.module.parameters() if weight.grad is not None]
-            lengths.append(float(nn.utils.get_total_norm(gradients)))
-            with torch.no_grad():  # running statistics: this was no step
-                for name, buffer in self.module.named_buffers():
-                    buffer.copy_(before[name])
+            lengths.append(gradient_length(self.module))
+            put_back(self.module, before)
         if math.isclose(*lengths, rel_tol=SAME_GRADIENT):
             self._forward = compiled
         else:
