@@ -26,7 +26,10 @@ def main() -> None:
         elif words[:3] == ["setoption", "name", "UCI_ShowWDL"]:
             wdl = words[4] == "true"
         elif words[0] == "position":
-            board = chess.Board(line.strip().removeprefix("position fen "))
+            start, _, moves = line.strip().removeprefix("position ").partition(" moves ")
+            board = chess.Board() if start == "startpos" else chess.Board(start.removeprefix("fen "))
+            for move in moves.split():
+                board.push_uci(move)
         elif words[0] == "go":
             if manner == "dies" and left == 0:
                 sys.exit("out of luck")
