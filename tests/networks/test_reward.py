@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import ramify as rf
 from ramify.pyrat import DecoupledPUCTConfig, MCTSAgent, PyRatGame
+from ramify.selfplay.inspection import payoffs_as
 
 BOARD: dict[str, Any] = {"width": 5, "height": 5, "cheese": 5}
 
@@ -29,3 +31,47 @@ def test_commands_take_the_reward_of_the_network(run: Any) -> None:
     code, _, err = run("analyze", "pyrat", "-p", "preset=tiny", "-p", "reward=cheese", "--network", "pyrat")
     assert code != 0
     assert "reward=difference" in err
+
+
+SMALL = ("-p", "width=5", "-p", "height=5", "-p", "cheese=3", "-p", "max_turns=6")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("watch", "pyrat", "search:simulations=4", "greedy", *SMALL, "--network", "pyrat"),
+        ("watch", "pyrat", "search:simulations=4,network=pyrat", "greedy", *SMALL),
+        ("match", "pyrat", "network", "random", *SMALL, "--network", "pyrat", "--games", "2"),
+        ("match", "pyrat", "random", "network:network=pyrat", *SMALL, "--games", "2"),
+        ("selfplay", "pyrat", "games", *SMALL, "--network", "pyrat", "--games", "2", "--simulations", "4"),
+    ],
+)
+def test_players_play_for_the_reward_of_their_network(run: Any, words: tuple[str, ...]) -> None:
+    code, _, err = run(*words, "-p", "reward=cheese")
+    assert code != 0
+    assert "reward=difference" in err
+    code, out, err = run(*words)
+    assert code == 0, out + err
+
+
+def test_games_for_cheese_are_inspected_as_differences(run: Any) -> None:
+    board = ("-p", "width=5", "-p", "height=5", "-p", "cheese=5", "--games", "2", "--simulations", "60", "--seed", "3")
+    assert run("selfplay", "pyrat", "games", *board, "--evaluator", "uniform")[0] == 0
+    code, out, err = run("inspect", "games", "--network", "pyrat", "--json")
+    assert code == 0, err
+    assert max(float(row["correlation"]) for row in json.loads(out)["Prediction"]) > 0.5
+    assert run("selfplay", "pyrat", "won", *board, "--evaluator", "uniform", "-p", "reward=win")[0] == 0
+    code, _, err = run("inspect", "won", "--network", "pyrat")
+    assert code != 0
+    assert "played with reward=win, and the network is for reward=difference" in err
+
+
+def test_payoffs_are_those_of_the_same_game_for_another_reward() -> None:
+    cheese, difference = (rf.make("pyrat", reward=reward, **BOARD) for reward in ("cheese", "difference"))
+    for seed in range(20):
+        first, second = cheese.initial_state(seed), difference.initial_state(seed)
+        while not first.is_over:
+            turn = [int(first.legal_actions(player)[0]) for player in (0, 1)]
+            turn[seed % 2] = int(first.legal_actions(seed % 2)[-1])
+            paid, wanted = first.apply(*turn), second.apply(*turn)
+            assert (payoffs_as(difference, cheese, paid.reshape(2, 1, 1)) == wanted.reshape(2, 1, 1)).all()

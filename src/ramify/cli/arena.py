@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ramify.cli.common import fail, print_json, table_console, watched
-from ramify.cli.options import read_options, with_defaults
+from ramify.cli.options import read_options, with_defaults, with_reward
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,15 +84,22 @@ def read_setup(
 ) -> Setup:
     """The game, the players and the match config; ends the command on an error."""
     from ramify.arena import Limits, MatchConfig, Openings
-    from ramify.games import make
 
     params, settings = read_options(game, options.param, options.set_)
     try:
         limits = Limits(max_moves=max_moves, adjudicate_above=adjudicate_above)
         config = MatchConfig(Openings(read_openings(opening)), seed, limits)
-        return Setup(make(game, **params), read_players(players, options.network, settings), config)
+        chosen = read_players(players, options.network, settings)
+        return Setup(game_for(game, params, chosen), chosen, config)
     except MISTAKES as error:
         fail(error)
+
+
+def game_for(name: str, params: dict[str, Any], players: Sequence[PlayerConfig]) -> Game:
+    """The game that players play: for the reward that their network was trained for, unless one is given."""
+    from ramify.games import make
+
+    return make(name, **with_reward(name, params, *(getattr(player, "network", None) for player in players)))
 
 
 def read_openings(text: str) -> str | list[tuple[str, ...]]:

@@ -72,6 +72,7 @@ def bench(
     cores = len(os.sched_getaffinity(0))
     cores = threads or (min(cores, TREE_THREADS) if what == "search" else cores)
     params, settings = options.read_options(game, param, set_)
+    params = options.with_reward(game, params, network)
     try:
         made = make(game, **params)
         evaluator, _ = network_evaluator(made, network or "6x64", device=device, threads=cores, compile=compile)

@@ -227,21 +227,24 @@ def network_section(game: Game, header: Header, records: Sequence[GameRecord], n
 
     from ramify.engine import NativeEvaluator
     from ramify.evaluators.payoffs import agreement_by_visits, predicted_payoffs
+    from ramify.games import make
     from ramify.hex import evaluator_for
+    from ramify.selfplay.inspection import payoffs_as
 
+    known = make(game.name, **{**header["params"], **options.with_reward(game.name, {}, network)})
     states, searched = [], []
     for record in records:
-        for state, move in zip(record.states(game), record.moves, strict=False):
+        for state, move in zip(record.states(known), record.moves, strict=False):
             if move.found is not None and len(move.acting) == 2:
                 states.append(state)
                 searched.append(move.found)
     discount = float(header["search"].get("discount", 1.0))
-    evaluator = evaluator_for(game, network)[0]
+    better = np.concatenate([payoffs_as(known, game, found.payoffs).ravel() for found in searched])
+    evaluator = evaluator_for(known, network)[0]
     if isinstance(evaluator, NativeEvaluator):
         raise ValueError(f"{network} predicts no values")
     predicted = predicted_payoffs(evaluator, states, discount)
     visits = np.concatenate([np.stack([found.visits, found.visits]).ravel() for found in searched])
-    better = np.concatenate([found.payoffs.ravel() for found in searched])
     groups = agreement_by_visits(np.concatenate([one.ravel() for one in predicted]), better, visits)
     rows = [
         (name, f"{one.pairs:,}", f"{one.error:.3f}", shown(one.correlation), shown(one.explained))
@@ -252,6 +255,8 @@ def network_section(game: Game, header: Header, records: Sequence[GameRecord], n
         f"Payoffs that {network} predicts by one step (reward plus value after it), against those that the search "
         "found. If errors fall with visits, weighting the loss by visits makes sense."
     )
+    if known != game:
+        text += f" Both are for reward={known.params['reward']}, which the network was trained for."
     return Section(
         "Prediction", text, ("visits of the pair", "payoffs", "mean error", "correlation", "explained"), rows
     )

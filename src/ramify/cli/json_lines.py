@@ -50,6 +50,7 @@ def analysis(
     params, settings = options.read_options(game or "", param, set_)
     try:
         if game is not None:
+            params = options.with_reward(game, params, network)
             make(game, **params)
         elif params:
             raise ValueError("-p sets parameters of a game: name the game, or give params in the queries")

@@ -203,17 +203,18 @@ def read_options(game: str, params: Words, settings: Words) -> tuple[dict[str, A
     return given, changes
 
 
-def with_reward(game: str, params: dict[str, Any], network: str | None) -> dict[str, Any]:
-    """Parameters of the game with the reward that a network was trained for, unless one is given."""
+def with_reward(game: str, params: dict[str, Any], *networks: str | None) -> dict[str, Any]:
+    """Parameters of the game with the reward that a network was trained for (the first that says so), unless one is
+    given."""
     from ramify.arena.network_files import network_file, trained_reward
 
-    if network is None or "reward" in params:
+    if "reward" in params:
         return params
-    try:
-        reward = trained_reward(network_file(network), game)
-    except (ValueError, OSError):  # no network: whoever needs it says why
-        return params
-    return params if reward is None else {**params, "reward": reward}
+    for network in filter(None, networks):
+        with suppress(ValueError, OSError):  # no network: whoever needs it says why
+            if (reward := trained_reward(network_file(network), game)) is not None:
+                return {**params, "reward": reward}
+    return params
 
 
 def search_fields() -> frozenset[str]:

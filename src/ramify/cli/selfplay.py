@@ -63,6 +63,7 @@ def selfplay(
     from ramify.selfplay.run import games_to_play, refuse_other_game
 
     params, settings = options.read_options(game, param, set_)
+    params = options.with_reward(game, params, network)
     with ExitStack() as stack:
         try:
             made = make(game, **params)

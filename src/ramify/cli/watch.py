@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ramify.cli import options
-from ramify.cli.arena import MISTAKES, read_players
+from ramify.cli.arena import MISTAKES, game_for, read_players
 from ramify.cli.boards import Side, board_text, sides
 from ramify.cli.common import COLUMNS, columns, cut, cut_note, fail, print_position
 
@@ -181,12 +181,13 @@ def watch(
     params, settings = options.read_options(game, param, set_)
     players: list[Player | AnyPlayer] = []
     try:
-        state = make(game, **params).initial_state(seed)
-        usual = DEFAULT_PLAYERS if isinstance(state.game, _core.Game) else SLOW_PLAYERS
+        usual = DEFAULT_PLAYERS if isinstance(make(game, **params), _core.Game) else SLOW_PLAYERS
         if "simulations" in settings:  # given for all: the players that nobody has named follow it
             usual = ("search", "search")
         chosen = [player or default for player, default in zip((first, second), usual, strict=True)]
-        for number, config in enumerate(read_players(chosen, network, settings)):
+        configs = read_players(chosen, network, settings)
+        state = game_for(game, params, configs).initial_state(seed)
+        for number, config in enumerate(configs):
             config = with_best_evaluator(state.game, config)
             players.append(open_player(state.game, number, config, 2 * seed + number))
         console = Console(highlight=False)

@@ -88,6 +88,22 @@ def equilibria_of(found: FoundBySearch, min_visits: float = MIN_VISITS) -> Equil
     return Equilibria("several" if indifferent else "unique", indifferent, pure)
 
 
+def payoffs_as(game: Game, played: Game, payoffs: NDArray[Any]) -> NDArray[Any]:
+    """Payoffs [2, n0, n1] of a search in ``played``, in the reward of ``game``, which is the same otherwise.
+
+    The difference follows from the cheese of both players; any other change raises a ValueError.
+    """
+    given, wanted = (one.params.get("reward") for one in (played, game))
+    if given == wanted:
+        return payoffs
+    if (given, wanted) == ("cheese", "difference"):
+        return np.asarray(payoffs - payoffs[::-1])
+    raise ValueError(
+        f"these games were played with reward={given}, and the network is for reward={wanted}: play games with "
+        f"-p reward={wanted}"
+    )
+
+
 def entropy(weights: NDArray[Any]) -> float:
     """The entropy in nats of weights that need not sum to 1; 0 without any."""
     total = float(weights.sum())
