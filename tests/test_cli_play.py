@@ -422,6 +422,15 @@ def test_the_heat_map_has_the_visits_of_the_search() -> None:
     assert int(listed[1]) == max(visits.values())
 
 
+@pytest.mark.parametrize(
+    ("game", "names"), [("pyrat", ("the rat     ", "the python  ")), ("goofspiel", ("player 0  ", "player 1  "))]
+)
+def test_hint_and_heat_call_players_as_the_game_does(played, game: str, names: tuple[str, str]) -> None:
+    lines = played(game, "--simulations", "20", typed="hint\nheat\nquit\n")
+    rows = [line.removeprefix("your move> ") for line in lines if re.search(r"\d visits? ", line)]
+    assert {row[2 : 2 + len(names[0])] for row in rows} == set(names)
+
+
 def test_swap_is_on_the_heat_map() -> None:
     state = rf.make("hex", size=3, swap=True).state("b2")
     result = rf.search(state, rf.evaluators.Rollout(), simulations=200)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ramify.cli.boards import STONES, mark
+from ramify.cli.boards import STONES, mark, sides
 from ramify.games.percent import percentages
 from ramify.presentation.chess_lines import move_name
 
@@ -69,7 +69,8 @@ def ranking(state: State, result: SearchResult, top: int | None) -> Text:
     """The actions of every acting player, most visited first."""
     from rich.text import Text
 
-    text = Text()
+    text, both = Text(), sides(state.game)
+    width = max(len(side.name) for side in both)
     for player in result.acting:
         visits = result.visits.sum(axis=1 - player)
         order = np.lexsort((result.priors[player], result.q[player], visits))[::-1]
@@ -77,7 +78,7 @@ def ranking(state: State, result: SearchResult, top: int | None) -> Text:
             name = move_name(state, int(result.outcomes[player][i]), player)
             value = f"value {float(result.q[player][i]):+.2f}" if visits[i] else ""
             noun = "visit" if visits[i] == 1 else "visits"
-            who = f"player {player}  " if len(result.acting) == 2 else ""
+            who = f"{both[player].name:<{width}}  " if len(result.acting) == 2 else ""
             text.append(f"  {who}{name:<8} {visits[i]:>8,} {noun:<6}  {value}\n")
     text.rstrip()
     return text
