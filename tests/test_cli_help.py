@@ -71,6 +71,12 @@ def test_what_was_typed_wrongly_is_answered_with_what_would_be_right(run, words:
     assert re.search(message, err), err
 
 
+def test_play_says_who_moves_first_and_how_to_choose_it(run) -> None:
+    code, out, _ = run("play", "--help")
+    assert code == 0
+    assert "You move first; with --side 1 the opponent does." in " ".join(out.split())
+
+
 @pytest.mark.parametrize("words", [[], ["gate"], ["tournament"]])
 def test_flags_are_not_shown_as_if_a_value_followed(run, words: list[str]) -> None:
     code, out, _ = run(*words, "--help")

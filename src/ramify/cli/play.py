@@ -51,6 +51,9 @@ def play(
 ) -> None:
     """Play a game against the search, or against another player.
 
+    You move first; with --side 1 the opponent does. Where both players move at
+    once, --side says whom you play: in PyRat 0 is the rat and 1 the python.
+
     Without --network the search uses plans in PyRat (--network planner), in
     other games a shipped network if there is one, otherwise material in chess
     (--network material) and random playouts elsewhere (--network rollout).
