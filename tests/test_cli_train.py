@@ -6,14 +6,32 @@ import io
 import json
 import shlex
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 
 import ramify as rf
+from ramify.base.settings import SettingsWarning
 from ramify.cli.common import sparkline
+from ramify.training import load_config
 
 SMALL = ["network=1x8", "loop.games=8", "loop.threads=1", "loop.rollout_iterations=1", "loop.rollout_simulations=10"]
+
+
+@pytest.mark.parametrize("kind", ["mlp", "muzero"])
+def test_heads_that_a_kind_of_network_cannot_have_are_left_out_as_the_error_says(run, kind):
+    code, _, err = run("train", "pyrat-full", f"network.kind={kind}")
+    assert code == 2
+    assert err.endswith(": use network.heads=[]\n")
+    assert "cheese" in err
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SettingsWarning)
+        config = load_config("pyrat-full", {"network.kind": kind, "network.heads": []})
+    game = rf.make("pyrat", width=5, height=5, cheese=5)
+    assert rf.networks.make(game, config.network).config.heads == ()
+    with pytest.raises(ValueError, match="head" if kind == "muzero" else r"use network\.heads=\[wdl,score\]"):
+        rf.networks.make(game, {**config.network, "heads": ["wdl", "cheese", "score"]})
 
 
 def test_presets_are_listed(run):

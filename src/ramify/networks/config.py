@@ -277,7 +277,10 @@ class LearnedConfig(NetworkConfig):
 
     def settled(self, game: Game) -> Self:
         if self.heads:
-            raise ValueError(f"a network of kind {self.kind!r} has no auxiliary heads, not {', '.join(self.heads)}")
+            raise ValueError(
+                f"a network of kind {self.kind!r} has no auxiliary heads, not {', '.join(self.heads)}: use "
+                "network.heads=[]"
+            )
         if self.per_player is False and game.simultaneous:
             raise ValueError(f"per_player must be True for {game.name}, in which both players act at once")
         if self.per_player and not game.simultaneous:

@@ -108,7 +108,10 @@ def check_heads(config: NetworkConfig, spec: Spec, impossible: tuple[str, ...] =
     """Raise a ValueError for a head that the network (``impossible``) or the game cannot have."""
     for name in config.heads:
         if name in impossible:
-            raise ValueError(f"a network of kind {config.kind!r} cannot have the head {name!r}")
+            others = ",".join(head for head in config.heads if head not in impossible)
+            raise ValueError(
+                f"a network of kind {config.kind!r} cannot have the head {name!r}: use network.heads=[{others}]"
+            )
         if name in ("payoffs", "final_score") and spec.players == 1:
             raise ValueError(f"the head {name!r} needs a game in which both players act at once, not {spec.game}")
         if name == "cheese" and spec.game != "pyrat":
