@@ -89,6 +89,31 @@ def test_the_best_action_comes_first_and_wins(game: str, parts: str, best: str) 
     assert float(first[4]) > 0.99
 
 
+@pytest.mark.parametrize(
+    ("words", "line", "returns", "plies"),
+    [
+        (["tictactoe", "--state", '{"board": ["xx.", "oo.", "..."]}'], "player 0 wins in at most 1 ply", [1, -1], 1),
+        (["tictactoe", "--actions", "b2 a1 a2 c2"], "a draw", [0, 0], None),
+        (
+            ["chess", "--network", "material", "--state", "7k/8/5K2/6Q1/8/8/8/8 w - - 0 1"],
+            "White wins in at most 1 ply",
+            [1, -1],
+            1,
+        ),
+        (["goofspiel", "-p", "cards=3"], "a draw", [0, 0], None),
+    ],
+)
+def test_what_the_solver_has_proven_is_said(words: list[str], line: str, returns: list[float], plies: int) -> None:
+    shown = run(*words, "-s", "solver=true")
+    assert shown.exit_code == 0, shown.output
+    assert f"\nproven: {line}, returns {returns[0]:+g} {returns[1]:+g}\n" in shown.stdout
+    data = run_json(*words, "-s", "solver=true")
+    assert (data["proven"], data["proven_plies"]) == (returns, plies)
+    assert "proven" not in run(*words, "--simulations", "20").stdout
+    data = run_json(*words, "--simulations", "20")
+    assert (data["proven"], data["proven_plies"]) == (None, None)
+
+
 def test_equal_visits_are_ranked_as_the_library_chooses() -> None:
     """With as many simulations as actions every action has at most one visit."""
     state = rf.make("tictactoe").initial_state()

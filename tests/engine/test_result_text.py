@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
+from ramify.engine.result_text import proven_plies
 from tests.engine.helpers import tictactoe
 
 POSITIONS: dict[str, tuple[rf.State, dict[str, Any]]] = {
@@ -71,11 +72,32 @@ def test_where_both_act_both_have_a_table() -> None:
 
 def test_what_is_proven_is_said() -> None:
     text = str(found("proven"))
-    assert "proven: player 0 wins, returns +1 -1" in text
+    assert "proven: player 0 wins in at most 1 ply, returns +1 -1" in text
     assert re.search(r"^c1 .*\+1\.000", text, re.MULTILINE)
     assert ", proven," in repr(found("proven"))
     drawn = rf.search(rf.make("tictactoe").initial_state(), simulations=100_000, solver=True)
     assert "proven: a draw, returns +0 +0" in str(drawn)
+
+
+def test_proven_games_end_in_as_many_plies_as_are_said() -> None:
+    """Alpha-beta finds the quickest end, which a proof need not have seen: it says no less than that."""
+    game, rng, exact = rf.make("hex", size=3), np.random.default_rng(0), 0
+    for _ in range(30):
+        state = game.initial_state()
+        for _ in range(int(rng.integers(5))):
+            state.apply(int(rng.choice(state.legal_actions())))
+        result = rf.search(state, simulations=100_000, solver=True)
+        plies, least = proven_plies(result), rf.alphabeta(state, depth=9).plies
+        assert plies is not None
+        assert least is not None
+        assert plies >= least
+        assert plies % 2 == least % 2
+        assert f"wins in at most {plies} pl" in str(result)
+        exact += plies == least
+    assert exact > 15
+    both = rf.search(rf.make("goofspiel", cards=3).initial_state(), simulations=10_000, solver=True)
+    assert proven_plies(both) is None
+    assert proven_plies(rf.search(game.initial_state(), simulations=10)) is None
 
 
 @pytest.mark.parametrize("settings", [{"solver": True}, {"selection": "gumbel"}], ids=str)

@@ -16,8 +16,8 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 MATRIX = 10  # largest number of outcomes for which the table of pairs is shown
 
 
-def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
-    """Print the position, one table per acting player, and a summary."""
+def print_analysis(console: Console, data: dict[str, Any], proven: str, tree: str) -> None:
+    """Print the position, one table per acting player, what is proven, and a summary."""
     from rich.text import Text
 
     simultaneous = len(data["acting"]) == 2
@@ -31,6 +31,8 @@ def print_analysis(console: Console, data: dict[str, Any], tree: str) -> None:
     if "joint_visits" in data and max(map(len, data["joint_actions"])) <= MATRIX:
         console.print("\n[bold]visits by pair of actions (rows: player 0, columns: player 1)[/]")
         console.print(joint_table(data["joint_visits"], *data["joint_actions"]))
+    if proven:
+        console.print(f"\n[bold]{proven}[/]")
     if tree:
         console.print("\n[bold]tree[/]")
         console.print(Text(tree), soft_wrap=True)

@@ -69,8 +69,9 @@ def analyze(
     The table lists each action's visits, its value for the player to move, its
     prior, and the most visited continuation; in chess also the chances to win,
     draw and lose, with moves in standard notation. In simultaneous games there is one
-    table per player and one with the visits of each pair of actions. Ctrl-C
-    stops the search early and shows the result so far.
+    table per player and one with the visits of each pair of actions. With
+    -s solver=true a line says what is proven. Ctrl-C stops the search early and
+    shows the result so far.
 
     Without --network and --evaluator, positions of PyRat are evaluated by plans
     (--evaluator planner), those of chess by the shipped network, and those of
@@ -89,7 +90,9 @@ def analyze(
     ramify analyze my_game --import my_game.py
     """
     from ramify.cli.analysis import print_analysis
+    from ramify.engine.result_text import proven_text
     from ramify.presentation.described import describe, picture
+    from ramify.presentation.names import seat_name
 
     if svg is not None and svg.suffix.lower() not in ("", ".svg"):
         fail(f"--svg writes only SVG pictures: give a file such as {svg.with_suffix('.svg')}, not {svg}")
@@ -115,7 +118,9 @@ def analyze(
     if json:
         print_json(data)
     else:
-        print_analysis(table_console(), data, result.tree(tree) if tree else "")
+        names = [seat_name(position.game, player) for player in (0, 1)]
+        proven = "" if result.proven is None else proven_text(result, names)
+        print_analysis(table_console(), data, proven, result.tree(tree) if tree else "")
 
 
 def find_position(name: str, params: dict[str, Any], text: str | None, actions: str, seed: int) -> State:

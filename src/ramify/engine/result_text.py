@@ -41,8 +41,35 @@ def headline(result: SearchResult) -> list[str]:
     both = len(result.acting) == 2
     who = "both players act" if both else f"player {result.acting[0]} acts"
     best = f"best action{'s' if both else ''} {' and '.join(_best_names(result))}"
-    proven = [] if result.proven is None else [f"proven: {_proven(result)}"]
+    proven = [] if result.proven is None else [proven_text(result)]
     return [f"{game}{who}; {best}", f"value {_values(result)} after {_cost(result)}", *proven]
+
+
+def proven_text(result: SearchResult, names: Sequence[str] = ("player 0", "player 1")) -> str:
+    """What the solver has proven: who wins and how soon, or that nobody does, and the returns."""
+    assert result.proven is not None
+    first, second = (float(returns) for returns in result.proven)
+    ends = "a draw" if abs(first - second) <= SAME_RETURNS else f"{names[int(first < second)]} wins"
+    plies = proven_plies(result)
+    soon = "" if plies is None else f" in at most {plies} {'ply' if plies == 1 else 'plies'}"
+    return f"proven: {ends}{soon}, returns {first:+g} {second:+g}"
+
+
+def proven_plies(result: SearchResult) -> int | None:
+    """Plies in which a proven winner ends the game at the latest.
+
+    None where nothing is proven, both players choose, or something other than all or nothing is at stake: then nobody
+    need hurry.
+    """
+    proof = result.proof
+    if proof is None or result.proven is None or len(result.acting) != 1:
+        return None
+    (player,) = result.acting
+    worst, best = (float(stake) for stake in proof.stakes[:, player])
+    if worst == best or float(proof.bounds[0, player]) not in (worst, best):
+        return None
+    plies = int(proof.plies.ravel()[result.outcomes[player].tolist().index(result.best_action)])
+    return plies if plies > 0 else None
 
 
 def ranking(result: SearchResult, player: int) -> list[int]:
@@ -181,11 +208,3 @@ def _cost(result: SearchResult) -> str:
     seconds = f" in {stats['seconds']:.2f} s" if "seconds" in stats else ""
     count = int(stats.get("simulations", result.visits.sum() + 1))
     return f"{count:,} simulation{'' if count == 1 else 's'}{seconds}{early}"
-
-
-def _proven(result: SearchResult) -> str:
-    """The returns of a decided game, and whom they make the winner."""
-    assert result.proven is not None
-    first, second = (float(returns) for returns in result.proven)
-    ends = "a draw" if abs(first - second) <= SAME_RETURNS else f"player {int(first < second)} wins"
-    return f"{ends}, returns {first:+g} {second:+g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ramify.engine.result_text import continuation, line_names, ranking
+from ramify.engine.result_text import continuation, line_names, proven_plies, ranking
 from ramify.games.pictures import LISTED, Analysis, Choice, draw_analysis
 from ramify.presentation.chess_lines import add_chess
 from ramify.presentation.names import seat_name
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 def describe(state: State, result: SearchResult, top: int | None) -> dict[str, Any]:
     """The result of a search as plain data, with the ``top`` actions of each player (None: all)."""
-    data = {
+    data: dict[str, Any] = {
         "game": state.game.name,
         "parameters": state.game.params,
         "state": str(state),
         "acting": list(result.acting),
         "value": [float(value) for value in result.value],
+        "proven": None if result.proven is None else [float(returns) for returns in result.proven],
+        "proven_plies": proven_plies(result),
         "principal_variation": line_names(state, result.principal_variation),
         "players": [describe_player(state, result, player, top) for player in result.acting],
         "stats": result.stats,
