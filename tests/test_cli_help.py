@@ -31,6 +31,14 @@ def test_settings_are_listed_with_defaults_and_meanings(run, words: list[str], c
     assert f"One of {values[config]}." in " ".join(out.split())
 
 
+def test_settings_say_that_games_in_python_are_searched_by_one_thread(run) -> None:
+    _, out, _ = run("analyze", "-s", "help")
+    (said,) = re.findall(r"^threads .*?(?=^bundle )", out, flags=re.MULTILINE | re.DOTALL)
+    assert "Games written in Python, or by other libraries, are always searched by one." in " ".join(said.split())
+    _, out, _ = run("selfplay", "--help")
+    assert "games written in Python use one" in " ".join(out.replace("│", " ").split())
+
+
 def test_settings_of_a_group_are_listed_as_they_are_given(run) -> None:
     for words in (["selfplay", "hex", "games", "--play", "help"], ["match", "pyrat", "search:help", "random"]):
         code, out, _ = run(*words)

@@ -35,7 +35,7 @@ def selfplay(
     set_: options.SearchSettings = None,
     play: options.PlaySettings = None,
     parallel_games: Annotated[int, typer.Option(min=1, help="Number of games played at once.")] = 256,
-    threads: Annotated[int, typer.Option(min=1, help="Number of search threads.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Number of search threads; games written in Python use one.")] = 1,
     device: options.Device = None,
     cache: Annotated[int, typer.Option(min=0, help="Size of the evaluation cache in positions; 0 disables it.")] = 0,
     seed: options.Seed = 0,

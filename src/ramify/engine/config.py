@@ -262,7 +262,13 @@ class SearchConfig(Settings):
         description="Maximum number of leaves in flight, over all batches, as a fraction of the root's visits.",
     )
     threads: int = Field(
-        1, ge=1, le=256, description="Number of search threads, on one graph or across independent searches."
+        1,
+        ge=1,
+        le=256,
+        description=(
+            "Number of search threads, on one graph or across independent searches. Games written in Python, or by "
+            "other libraries, are always searched by one."
+        ),
     )
     bundle: int | None = Field(
         None,

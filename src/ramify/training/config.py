@@ -329,7 +329,14 @@ class LoopConfig(Settings):
     )
     batch: int = Field(256, ge=1, description="Batch size of a training step.")
     parallel_games: int = Field(256, ge=1, description="Number of self-play games played in parallel.")
-    threads: int = Field(1, ge=1, description="Number of threads for search, and for network evaluation on a CPU.")
+    threads: int = Field(
+        1,
+        ge=1,
+        description=(
+            "Number of threads for search, and for network evaluation on a CPU. Games written in Python, or by other "
+            "libraries, are always searched by one."
+        ),
+    )
     device: str | None = Field(
         None,
         description=("Device for network evaluation and training, such as cpu or cuda:0; None: CUDA if available."),
