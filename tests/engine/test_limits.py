@@ -218,3 +218,16 @@ def test_a_full_graph_keeps_to_the_clock() -> None:
     result = rf.search(state, HashEvaluator(4, True), simulations=10**9, max_nodes=50, max_seconds=0.2)
     assert 0.2 <= result.stats["seconds"] < 5
     assert result.stats["nodes"] <= 50
+
+
+@pytest.mark.parametrize("evaluator", [rf.evaluators.Rollout(), HashEvaluator(0)])
+def test_seconds_tell_that_time_ran_out(evaluator: Any) -> None:
+    """A limit is no stop: what the description of max_seconds names tells it."""
+    state, limit = rf.make("hex", size=5).initial_state(), 0.05
+    timed = rf.search(state, evaluator, simulations=10**9, max_nodes=10**5, max_seconds=limit)
+    assert timed.stats["seconds"] >= limit
+    assert timed.stats["simulations"] < 10**9
+    assert timed.stats["stopped"] is timed.stats["interrupted"] is False
+    counted = rf.search(state, evaluator, simulations=10, max_seconds=60.0)
+    assert counted.stats["seconds"] < 60
+    assert 'stats["seconds"]' in str(rf.SearchConfig.model_fields["max_seconds"].description)

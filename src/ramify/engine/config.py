@@ -34,7 +34,13 @@ class SearchConfig(Settings):
     max_evaluations: int | None = Field(
         None, ge=1, le=2**62, description="Maximum number of positions sent to the evaluator per run; None: no limit."
     )
-    max_seconds: float | None = Field(None, gt=0, description="Maximum time per run in seconds; None: no limit.")
+    max_seconds: float | None = Field(
+        None,
+        gt=0,
+        description=(
+            'Maximum time per run in seconds; None: no limit. stats["seconds"] is at least this where time ran out.'
+        ),
+    )
     stop_early: bool = Field(False, description="Stop as soon as the most visited action can no longer change.")
 
     c_puct: float | None = Field(

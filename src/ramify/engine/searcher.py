@@ -254,7 +254,8 @@ class Searcher:
         """End the run in progress, from any thread: it returns its result so far, with ``stats["stopped"]`` True.
 
         The run ends after the current batch (with a native evaluator: within 0.05 s), and not before its first
-        simulation. Without a run in progress this has no effect, and none on the next run.
+        simulation. Without a run in progress this has no effect, and none on the next run. A run that reaches a limit
+        of its config has not been stopped: ``stats["seconds"]`` is then at least ``max_seconds`` if time ran out.
         """
         if (budget := self._budget) is not None and not budget.ended:
             budget.stopped = True
