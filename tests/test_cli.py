@@ -332,8 +332,9 @@ def test_the_live_board_shows_every_position(capsys: pytest.CaptureFixture[str])
     assert "search:simulations=5" in out
 
 
-def test_watch_takes_simulations_for_players_that_were_not_named(run) -> None:
-    code, out, _ = run("watch", "tictactoe", "-s", "simulations=20")
+@pytest.mark.parametrize("words", [("-s", "simulations=20"), ("--simulations", "20")])
+def test_watch_takes_simulations_for_players_that_were_not_named(run, words: tuple[str, ...]) -> None:
+    code, out, _ = run("watch", "tictactoe", *words)
     assert code == 0
     assert out.count("search:simulations=20\n") == 2
 

@@ -153,6 +153,9 @@ def watch(
         str | None, typer.Argument(help="The other player, which moves second.", show_default=DEFAULT_PLAYERS[1])
     ] = None,
     param: options.Params = None,
+    simulations: Annotated[
+        int | None, typer.Option(min=1, help="Simulations per move of players that search and name no number.")
+    ] = None,
     network: options.Network = None,
     set_: options.SearchSettings = None,
     seed: options.Seed = 0,
@@ -162,13 +165,13 @@ def watch(
 ) -> None:
     """Watch two players play a game against each other.
 
-    Players that search keep their search graph from turn to turn. --network
-    and --set are defaults for them; without a network or an evaluator they use
-    plans in PyRat (evaluator=planner) and random games in most others. The same
-    seed shows the same game.
+    Players that search keep their search graph from turn to turn. --network,
+    --simulations and --set are defaults for them; without a network or an
+    evaluator they use plans in PyRat (evaluator=planner) and random games in
+    most others. The same seed shows the same game.
 
     \b
-    ramify watch hex -p size=7
+    ramify watch hex -p size=7 --simulations 1000
     ramify watch hex search:simulations=50 alphabeta:depth=3 -p size=7 --network hex-7
     ramify watch connect_four search:simulations=500 search:simulations=5000 --delay 1
     ramify watch pyrat greedy search:simulations=2000 -p preset=tiny --delay 0.1
@@ -179,6 +182,8 @@ def watch(
     from ramify.games import make
 
     params, settings = options.read_options(game, param, set_)
+    if simulations is not None:
+        settings["simulations"] = simulations
     players: list[Player | AnyPlayer] = []
     try:
         usual = DEFAULT_PLAYERS if isinstance(make(game, **params), _core.Game) else SLOW_PLAYERS
