@@ -172,11 +172,95 @@ def test_what_cannot_be_searched() -> None:
         search.run(root, np.zeros(18), [1])
     with pytest.raises(TypeError, match="root must be a RootNode, not Node"):
         search.run(Node(0), np.zeros(18), [1])  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="object has neither"):
-        MCTS(object(), QUIET).run(RootNode(0), np.zeros(18), [1])
+    with pytest.raises(TypeError, match=r"object lacks initial_inference, recurrent_inference, prediction$"):
+        MCTS(object(), QUIET)
     with pytest.raises(ValueError, match="num_actions is 9"):
         search.run(RootNode(0), np.zeros(18), [9])
     assert rf.muzero.MCTS is MCTS
+
+
+@pytest.mark.parametrize("given", [[False, False, True], np.array([True] * 9)])
+def test_masks_are_no_actions(given: Any) -> None:
+    with pytest.raises(ValueError, match="not a mask"):
+        MCTS(OneState(), QUIET).run(RootNode(0), np.zeros(18), given)
+
+
+@pytest.mark.parametrize("given", [[0.9, 2.7], "012", [[0, 1]], [-1, 2]])
+def test_actions_are_whole_numbers(given: Any) -> None:
+    with pytest.raises(ValueError, match="legal_actions must be"):
+        MCTS(OneState(), QUIET).run(RootNode(0), np.zeros(18), given)
+    with pytest.raises(ValueError, match="legal_actions must be"):
+        mask_policy(np.zeros(3), given)
+
+
+def test_policies_are_masked_as_what_they_are() -> None:
+    torch = pytest.importorskip("torch")
+    masked = mask_policy(torch.tensor([0.5, 1.5, 0.5], dtype=torch.float64), torch.tensor([0, 2]))
+    assert masked.dtype == torch.float64
+    assert torch.softmax(masked, dim=0).tolist() == [0.5, 0.0, 0.5]
+    assert isinstance(mask_policy([0.5, 1.5], range(1)), np.ndarray)
+    with pytest.raises(ValueError, match="action 3 has no policy: there are 3 actions"):
+        mask_policy(np.zeros(3), [3])
+    with pytest.raises(ValueError, match="no legal actions"):
+        mask_policy(np.zeros(3), [])
+
+
+def test_a_root_is_built_by_hand_from_tensors() -> None:
+    """Encode, mask, softmax, expand, search: as a caller writes it with torch."""
+    torch = pytest.importorskip("torch")
+    network, seen, legal = OneState(**tensors()), walk("tictactoe", 1).observation(), [0, 2, 5]
+    hidden, policy, _ = network.initial_inference(seen)
+    root = RootNode(0, hidden)
+    policy = torch.softmax(mask_policy(torch.from_numpy(np.asarray(policy)), legal), dim=0)
+    for action in legal:
+        root.children[action] = Node(prior=policy[action].item())
+    by_hand = MCTS(network, QUIET).run(root, seen, legal)
+    assert by_hand == MCTS(network, QUIET).run(RootNode(0), seen, legal)
+
+
+@pytest.mark.parametrize("game", ["connect_four", "tictactoe"])
+def test_networks_of_the_package_are_searched(game: str) -> None:
+    pytest.importorskip("torch")
+    state = rf.make(game).initial_state()
+    model = rf.evaluators.LatentNetwork(rf.networks.make(state.game, {"kind": "muzero", "blocks": 1, "channels": 8}))
+    actions, shares = MCTS(model, QUIET).run(RootNode(0), state.observation(), state.legal_actions().tolist())
+    expected = rf.Searcher(model, config=QUIET.search()).run(state)
+    assert list(actions) == expected.outcomes[0].tolist()
+    np.testing.assert_allclose(shares, expected.visits.ravel() / 50)
+    assert select_action(model, QUIET, state.observation(), state.legal_actions(), 0) in actions
+
+
+def test_networks_that_cannot_be_searched_say_what_they_lack() -> None:
+    pytest.importorskip("torch")
+    module = rf.networks.make(rf.make("tictactoe"), {"kind": "muzero", "blocks": 1, "channels": 8})
+    with pytest.raises(TypeError, match=r"wrap a network of ramify.networks as ramify.evaluators.LatentNetwork"):
+        MCTS(module)
+    both = rf.networks.make(rf.make("goofspiel", cards=3), {"kind": "muzero"})
+    with pytest.raises(TypeError, match=r"both players act at once .* ramify.Searcher"):
+        MCTS(rf.evaluators.LatentNetwork(both))
+    with pytest.raises(TypeError, match="config must be an MCTSConfig, not dict"):
+        MCTS(OneState(), {"num_simulations": 5})  # type: ignore[arg-type]
+
+
+def test_wrong_answers_of_networks_are_named() -> None:
+    class Wrong(OneState):
+        def recurrent_inference(self, hidden_state: Any, action: int) -> Any:
+            return (*super().recurrent_inference(hidden_state, action), 0.0)
+
+    class Silent(OneState):
+        def recurrent_inference(self, hidden_state: Any, action: int) -> Any:
+            return super().recurrent_inference(hidden_state, action)[0], None
+
+    for network, message in (
+        (Wrong(), r"recurrent_inference must return \(next hidden state, reward\), not 3 values"),
+        (Silent(), "single numbers, not None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MCTS(network, QUIET).run(RootNode(0), np.zeros(18), [1, 2])
+    root = RootNode(0)
+    root.children[1] = Node(-0.5)
+    with pytest.raises(ValueError, match=r"prior of action 1 must be at least 0, not -0.5"):
+        MCTS(OneState(), QUIET).run(root, np.zeros(18), [1])
 
 
 def test_a_single_player_keeps_the_move() -> None:

@@ -13,7 +13,7 @@ from ramify.engine import LatentOutput, SearchConfig, Searcher
 from ramify.engine.latents import as_array, is_tensor, loaded_torch
 from ramify.engine.seen import SeenPosition
 from ramify.games import Game, State
-from ramify.muzero.model import as_numbers
+from ramify.muzero.model import as_inputs, as_numbers
 from ramify.selfplay import PlayConfig, SelfPlay
 from ramify.selfplay.records import GameRecord, decode
 
@@ -147,13 +147,13 @@ def _numbered(states: Sequence[State]) -> list[SeenPosition]:
 def initial(model: Any, states: Sequence[State]) -> LatentOutput:
     """What a model says of real positions."""
     seen = np.stack([state.observation(0 if 0 in state.acting else 1) for state in states]).astype(np.float32)
-    return _on_host(model.initial(_given(model, seen)))
+    return _on_host(model.initial(as_inputs(model, seen)))
 
 
 def recurrent(model: Any, before: LatentOutput, actions: NDArray[Any]) -> LatentOutput:
     """What a model says after actions [B, players]."""
     taken = actions if model.acting == "both" else actions.reshape(len(actions))
-    return _on_host(model.recurrent(before.latents, _given(model, taken.astype(np.int32))))
+    return _on_host(model.recurrent(before.latents, as_inputs(model, taken.astype(np.int32))))
 
 
 def rows(found: LatentOutput, numbers: Sequence[int]) -> LatentOutput:
@@ -171,11 +171,6 @@ def _on_host(found: LatentOutput) -> LatentOutput:
     latents = as_array(found.latents, len(found.values))
     kept = latents.clone() if is_tensor(latents) else latents
     return LatentOutput(kept, as_numbers(found.logits).copy(), as_numbers(found.values).copy(), paid)
-
-
-def _given(model: Any, array: NDArray[Any]) -> Any:
-    device = getattr(model, "input_device", None)
-    return array if device is None else loaded_torch().from_numpy(array).to(device)
 
 
 def reward_errors(states: Sequence[State], actions: NDArray[Any], said: Any) -> NDArray[np.float64]:

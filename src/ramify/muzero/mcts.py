@@ -6,18 +6,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ramify.engine import Searcher
 from ramify.engine.batch import LatentModel, LatentOutput
 from ramify.engine.latent_source import check_output
+from ramify.engine.latents import is_tensor
 from ramify.engine.policies import tempered
 from ramify.engine.seen import SeenPosition
 from ramify.muzero.config import MCTSConfig
-from ramify.muzero.model import OneByOne, Tree, as_number, as_numbers, hidden_rows
+from ramify.muzero.model import (
+    INITIAL,
+    PREDICTION,
+    OneByOne,
+    Tree,
+    answered,
+    as_inputs,
+    as_number,
+    as_numbers,
+    hidden_rows,
+)
 from ramify.muzero.node import Node, RootNode
 
+MASKED = -1e32  # logit of an action that is not legal
 LEAST = 1e-30  # priors of 0 have a logit, too
+FUNCTIONS = ("initial_inference", "recurrent_inference", "prediction")  # of a network
+BATCHED = ("initial", "recurrent")  # of a latent model
 
 
 class MCTS:
@@ -29,7 +42,9 @@ class MCTS:
     """
 
     def __init__(self, network: Any, config: MCTSConfig | None = None, *, seed: int | None = None) -> None:
-        self.network = network
+        if config is not None and not isinstance(config, MCTSConfig):
+            raise TypeError(f"config must be an MCTSConfig, not {type(config).__name__}")
+        self.network = _checked_network(network)
         self.config = config if config is not None else MCTSConfig()
         self._rng = np.random.default_rng(seed)
         self._root: RootNode | None = None
@@ -45,8 +60,9 @@ class MCTS:
         """Search from ``root``; returns the actions and the share of visits of each.
 
         A root with a hidden state is searched from there, otherwise from what ``observation`` is encoded to. Children
-        of the root have their priors; a root without children gets those of the network. Afterwards the root and all
-        nodes below it can be read, and not changed.
+        of the root have their priors, and legal actions that have no child are not searched; a root without children
+        gets one for every legal action, with the network's prior. Afterwards the root and all nodes below it can be
+        read, and not changed.
         """
         actions = _checked_actions(root, legal_actions)
         evaluated = self._evaluate(root, observation)
@@ -66,9 +82,9 @@ class MCTS:
         hidden, network = root.hidden_state, self.network
         if hasattr(network, "initial_inference"):
             if hidden is None:
-                hidden, logits, value = network.initial_inference(observation)
+                hidden, logits, value = answered(network.initial_inference, observation, returns=INITIAL)
             else:
-                logits, value = network.prediction(hidden)
+                logits, value = answered(network.prediction, hidden, returns=PREDICTION)
             return LatentOutput(
                 hidden_rows([hidden]), as_numbers(logits).reshape(1, -1), np.array([as_number(value)], np.float32)
             )
@@ -76,11 +92,6 @@ class MCTS:
             raise ValueError(
                 "a latent model encodes its roots itself: give RootNode(0) without a hidden state, or a network with "
                 "initial_inference, recurrent_inference and prediction"
-            )
-        if not hasattr(network, "recurrent"):
-            raise TypeError(
-                "network must have initial_inference, recurrent_inference and prediction, or initial and recurrent; "
-                f"{type(network).__name__} has neither"
             )
         return _encoded(network, observation)
 
@@ -90,15 +101,29 @@ class MCTS:
         return cast(LatentModel, self.network)
 
 
+def _checked_network(network: Any) -> Any:
+    """The network, if it has the functions of one; raises a TypeError that names those it lacks."""
+    one_by_one = hasattr(network, FUNCTIONS[0]) or not hasattr(network, BATCHED[0])
+    missing = [name for name in (FUNCTIONS if one_by_one else BATCHED) if not hasattr(network, name)]
+    if not missing:
+        if getattr(network, "acting", None) == "both":
+            raise TypeError(
+                "a model of a game in which both players act at once has no tree of single actions: search it with "
+                "ramify.Searcher(network)"
+            )
+        return network
+    hint = ""
+    if hasattr(network, "spec"):  # a torch module of this package
+        hint = "; wrap a network of ramify.networks as ramify.evaluators.LatentNetwork(network)"
+    raise TypeError(
+        f"network must have {', '.join(FUNCTIONS[:-1])} and {FUNCTIONS[-1]}, or {' and '.join(BATCHED)}; "
+        f"{type(network).__name__} lacks {', '.join(missing)}{hint}"
+    )
+
+
 def _encoded(model: Any, observation: Any) -> LatentOutput:
     """A latent model's answer to one observation, as arrays."""
-    rows = np.asarray(observation, np.float32)[None]
-    device = getattr(model, "input_device", None)
-    if device is not None:
-        from ramify.engine.latents import loaded_torch
-
-        rows = loaded_torch().from_numpy(rows).to(device)
-    found = model.initial(rows)
+    found = model.initial(as_inputs(model, np.asarray(observation, np.float32)[None]))
     check_output(found)
     return LatentOutput(found.latents, as_numbers(found.logits), as_numbers(found.values))
 
@@ -111,6 +136,8 @@ def _with_priors(evaluated: LatentOutput, root: RootNode) -> LatentOutput:
     for action, child in root.children.items():
         if not 0 <= action < logits.shape[-1]:
             raise ValueError(f"action {action} has no policy: the network's has {logits.shape[-1]} actions")
+        if not child.prior >= 0:
+            raise ValueError(f"the prior of action {action} must be at least 0, not {child.prior}")
         logits[..., action] = np.log(max(child.prior, LEAST))
     return LatentOutput(evaluated.latents, logits, evaluated.values)
 
@@ -121,7 +148,7 @@ def _checked_actions(root: RootNode, legal_actions: Sequence[int]) -> list[int]:
         raise TypeError(f"root must be a RootNode, not {type(root).__name__}")
     if root._result is not None:
         raise ValueError("this root has been searched: make a new RootNode for the next search")
-    legal = [int(action) for action in legal_actions]
+    legal = _as_actions(legal_actions)
     if not legal:
         raise ValueError("there are no legal actions: a finished game cannot be searched")
     if unknown := set(root.children) - set(legal):
@@ -129,11 +156,29 @@ def _checked_actions(root: RootNode, legal_actions: Sequence[int]) -> list[int]:
     return sorted(root.children) or legal
 
 
-def mask_policy(policy: Any, legal_actions: Sequence[int]) -> NDArray[np.float32]:
-    """Policy logits with -1e32 for all actions that are not legal."""
-    logits = as_numbers(policy).reshape(-1)
-    masked = np.full_like(logits, -1e32)
-    legal = np.asarray(legal_actions, np.int64)
+def _as_actions(legal_actions: Any) -> list[int]:
+    """Legal actions as numbers; raises a ValueError for what are none, such as a mask."""
+    given = legal_actions.cpu().numpy() if is_tensor(legal_actions) else np.asarray(list(legal_actions))
+    if given.size == 0:
+        return []
+    if given.dtype == bool:
+        raise ValueError("legal_actions must be numbers of actions, not a mask: use numpy.flatnonzero(mask)")
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(f"legal_actions must be a list of whole numbers, not {legal_actions!r}")
+    if given.min() < 0:
+        raise ValueError(f"legal_actions must be numbers of actions, from 0 on, not {int(given.min())}")
+    return [int(action) for action in given]
+
+
+def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
+    """Policy logits with -1e32 for all actions that are not legal: an array, or a tensor if that is what is given."""
+    legal = _as_actions(legal_actions)
+    if not legal:
+        raise ValueError("there are no legal actions")
+    logits: Any = policy.reshape(-1) if is_tensor(policy) else as_numbers(policy).reshape(-1)
+    if max(legal) >= len(logits):
+        raise ValueError(f"action {max(legal)} has no policy: there are {len(logits)} actions")
+    masked = logits.new_full(logits.shape, MASKED) if is_tensor(logits) else np.full_like(logits, MASKED)
     masked[legal] = logits[legal]
     return masked
 

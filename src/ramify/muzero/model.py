@@ -8,13 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.engine.batch import LatentModel, LatentOutput
-from ramify.engine.latents import Latents, is_tensor
+from ramify.engine.latents import Latents, is_tensor, loaded_torch
 
 Floats = NDArray[np.float32]
 
 
 class MuZeroNetwork(Protocol):
-    """A network that is asked about one state at a time. Arrays may be numpy's or torch's, hidden states anything."""
+    """A network that is asked about one state at a time. Arrays may be numpy's or torch's, hidden states anything.
+
+    Logits, values and rewards must be finite: an action that the network thinks impossible has a very low logit, such
+    as -1e9, and not -inf.
+    """
 
     def initial_inference(self, observation: Any) -> tuple[Any, Any, Any]:
         """(hidden state, policy logits, value) of what is observed; the value is that of the player to move."""
@@ -36,10 +40,32 @@ def as_numbers(given: Any) -> Floats:
 
 def as_number(given: Any) -> float:
     """A network's output as one number."""
+    if given is None:
+        raise ValueError("values and rewards must be single numbers, not None")
     number = as_numbers(given)
     if number.size != 1:
         raise ValueError(f"values and rewards must be single numbers, not arrays of shape {list(number.shape)}")
     return float(number.reshape(()))
+
+
+def as_inputs(model: Any, array: NDArray[Any]) -> Any:
+    """Observations or actions as a latent model takes them: a tensor on its ``input_device``, if it has one."""
+    device = getattr(model, "input_device", None)
+    return array if device is None else loaded_torch().from_numpy(array).to(device)
+
+
+def answered(function: Any, *inputs: Any, returns: tuple[str, ...]) -> tuple[Any, ...]:
+    """What a function of a network returns; a ValueError names what is missing if it is not that many things."""
+    found = function(*inputs)
+    if not isinstance(found, tuple | list) or len(found) != len(returns):
+        got = f"{len(found)} values" if isinstance(found, tuple | list) else type(found).__name__
+        raise ValueError(f"{function.__name__} must return ({', '.join(returns)}), not {got}")
+    return tuple(found)
+
+
+INITIAL = ("hidden state", "policy logits", "value")
+RECURRENT = ("next hidden state", "reward")
+PREDICTION = ("policy logits", "value")
 
 
 class OneByOne:
@@ -49,15 +75,15 @@ class OneByOne:
         self.network, self.num_actions, self.acting = network, num_actions, acting
 
     def initial(self, observations: Any) -> LatentOutput:
-        found = [self.network.initial_inference(row) for row in observations]
+        found = [answered(self.network.initial_inference, row, returns=INITIAL) for row in observations]
         return self._output([hidden for hidden, _, _ in found], [found_row[1:] for found_row in found], None)
 
     def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
         moved = [
-            self.network.recurrent_inference(latent, int(action))
+            answered(self.network.recurrent_inference, latent, int(action), returns=RECURRENT)
             for latent, action in zip(latents, actions, strict=True)
         ]
-        answers = [self.network.prediction(hidden) for hidden, _ in moved]
+        answers = [answered(self.network.prediction, hidden, returns=PREDICTION) for hidden, _ in moved]
         return self._output([hidden for hidden, _ in moved], answers, [as_number(reward) for _, reward in moved])
 
     def _output(self, hidden: list[Any], answers: list[Any], rewards: list[float] | None) -> LatentOutput:
@@ -94,7 +120,8 @@ class Tree:
         return self._kept(self._root, [0.0] * len(self._root.logits))
 
     def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
-        found = self.model.recurrent(self._latents.take(np.asarray(latents, np.int32)), np.asarray(actions, np.int32))
+        taken = as_inputs(self.model, np.asarray(actions, np.int32))
+        found = self.model.recurrent(self._latents.take(np.asarray(latents, np.int32)), taken)
         first = len(self._rewards)
         for number, (parent, action) in enumerate(zip(latents, actions, strict=True)):
             self._children[int(parent), int(action)] = first + number
