@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.arena import read_player
+from ramify.arena import player_config, read_player
 from ramify.arena.player import Turn
 from ramify.arena.search_player import NetworkPlayer, NetworkPlayerConfig
+from ramify.base.shipped import shipped_networks
 from ramify.engine.batch import batch_of
 from tests.arena.helpers import turns_of
 
@@ -149,3 +150,15 @@ def test_a_temperature_of_the_whole_game_is_another_player(files: tuple[Path, Pa
         assert early.identity == same.identity
         assert (usual.content()["temperature"], usual.content()["temperature_moves"]) == (1.0, 0)  # as in old stores
         assert (sampling.content()["temperature"], sampling.content()["temperature_moves"]) == (1.0, None)
+
+
+def test_shipped_models_are_searched_as_they_were_trained() -> None:
+    trained = next(entry.search for entry in shipped_networks() if entry.name == "muzero-chess")
+    config = player_config("muzero", network="muzero-chess")
+    assert trained
+    assert {name: getattr(config, name) for name in trained} == trained
+    assert player_config("muzero", network="muzero-chess", discount=0.5).model_dump() == {
+        **config.model_dump(),
+        "discount": 0.5,
+    }
+    assert player_config("muzero", network="muzero-connect-four").normalize == "minmax"  # type: ignore[attr-defined]

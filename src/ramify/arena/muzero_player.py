@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ramify.arena.network_files import load_module, network_file
 from ramify.arena.player import Turn, register_player
 from ramify.arena.search_player import SearchPlayer, SearchPlayerConfig
+from ramify.base.shipped import shipped_networks
 from ramify.engine.batch import LatentModel
 from ramify.engine.result import SearchResult
 from ramify.engine.searcher import Searcher
@@ -21,7 +22,8 @@ from ramify.games.chance import refuse_learned_model
 class MuZeroPlayerConfig(SearchPlayerConfig):
     """A player that searches with a learned network: the rules say who acts and what is legal now, and nothing else.
 
-    ``network`` is one of the kinds muzero*; settings of the search have MuZero's defaults. Each turn is a new search.
+    ``network`` is one of the kinds muzero*; settings of the search have MuZero's defaults, or those that a shipped
+    network was trained with. Each turn is a new search.
     (``search:network=…`` with the same network searches the rules, and evaluates positions by the network.)
     """
 
@@ -33,6 +35,14 @@ class MuZeroPlayerConfig(SearchPlayerConfig):
     normalize: Literal["none", "minmax", "remaining"] = Field(
         "minmax", description="Normalisation of values in selection."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_trained(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        trained = next((entry.search for entry in shipped_networks() if entry.name == given.get("network")), {})
+        return {**trained, **given}
 
     @model_validator(mode="after")
     def _learned(self) -> Self:

@@ -33,6 +33,7 @@ class ShippedNetwork:
     rating: str
     params: dict[str, Any] = field(default_factory=dict)  # of the game, which it needs; the others are free
     learned: bool = False  # a model of the game, searched in place of its rules (MuZero)
+    search: dict[str, Any] = field(default_factory=dict)  # settings it was trained with, where MuZero's do not suit it
     default: bool = True  # whether it plays where no network is named: not if games without one are as good
 
     @property
