@@ -172,6 +172,15 @@ def test_a_gauntlet_against_the_pool(run) -> None:
     assert all(read_player(WEAK).identity in pair.split() for pair in table)
 
 
+def test_network_and_settings_are_defaults_of_players_that_search_a_learned_model(run) -> None:
+    options = ["--network", "muzero-connect-four", "-s", "simulations=2", "--games", "2", "--json"]
+    code, out, err = run("match", "connect_four", "muzero", "random", *options)
+    assert code == 0, err
+    texts = [row["player"] for row in json.loads(out)["players"]]
+    assert "muzero:simulations=2,network=muzero-connect-four" in texts
+    assert "muzero" in run("match", "--help")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -186,6 +195,7 @@ def test_a_gauntlet_against_the_pool(run) -> None:
         (["match", "hex", WEAK, STRONG, "-p", "size"], ["key=value"]),
         (["match", "hxe", WEAK, STRONG], ["did you mean 'hex'?"]),
         (["match", "hex", WEAK, WEAK, "-p", "size=3"], ["same player"]),
+        (["match", "connect_four", "muzero", WEAK, "--network", "connect-four"], ["use search:network=connect-four"]),
         (["gate", "hex", WEAK], ["two players", "--characteristic"]),
         (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must be less than elo1"]),
         (["tournament", "hex", WEAK], ["two players"]),

@@ -143,8 +143,9 @@ Actions = Annotated[
 
 # Of the arena.
 PLAYER = (
-    "A player: search, network, alphabeta, random or greedy, or a program (uci, htp, pyrat-bot), with settings as in "
-    "search:simulations=200 or alphabeta:depth=3; KIND:help lists the settings of a kind."
+    "A player: search, muzero (a search of a learned model), network, alphabeta, random or greedy, or a program (uci, "
+    "htp, pyrat-bot), with settings as in search:simulations=200 or alphabeta:depth=3; KIND:help lists the settings of "
+    "a kind."
 )
 Opening = Annotated[
     str,
@@ -281,9 +282,9 @@ def with_defaults(players: Sequence[str], network: str | None, settings: dict[st
     found = []
     for text in players:
         kind, own = parse_player(text)
-        if kind == "search":
+        if kind in ("search", "muzero"):
             own = {**settings, **own}
-        if kind in ("search", "network") and network is not None and not {"network", "evaluator"} & own.keys():
+        if kind in ("search", "muzero", "network") and network is not None and not {"network", "evaluator"} & own.keys():
             own["network"] = network
         found.append(player_config(kind, **own))
     return found
