@@ -195,6 +195,11 @@ def test_network_and_settings_are_defaults_of_players_that_search_a_learned_mode
         (["match", "hex", WEAK, STRONG, "-p", "size"], ["key=value"]),
         (["match", "hxe", WEAK, STRONG], ["did you mean 'hex'?"]),
         (["match", "hex", WEAK, WEAK, "-p", "size=3"], ["same player"]),
+        (
+            ["match", "connect_four", "search:rollout_share=0.5,rollout_by=planner,network=connect-four", WEAK],
+            ["rollout_by='planner' needs"],
+        ),
+        (["match", "connect_four", "muzero:network=muzero-connect-four,solver=true", WEAK], ["solver=True needs"]),
         (["match", "connect_four", "muzero", WEAK, "--network", "connect-four"], ["use search:network=connect-four"]),
         (["gate", "hex", WEAK], ["two players", "--characteristic"]),
         (["gate", "--characteristic", "--elo1", "-5"], ["elo0 must be less than elo1"]),

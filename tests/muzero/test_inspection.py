@@ -111,6 +111,22 @@ def test_players_need_a_learned_network(tmp_path: Path) -> None:
         read_player("muzero")
 
 
+@pytest.mark.parametrize("setting", ["solver=true", "graph=true", "canonical=true", "rollout_share=0.5"])
+def test_settings_that_need_the_rules_are_refused_before_a_game(tmp_path: Path, setting: str) -> None:
+    game = rf.make("tictactoe")
+    with pytest.raises(ValueError, match=f"{setting.partition('=')[0]}.* needs the rules"):
+        read_player(f"muzero:network={saved(tmp_path, game, VECTORS)},{setting}").open(game)
+
+
+def test_a_run_whose_settings_share_nodes_is_rated_without(tmp_path: Path) -> None:
+    from ramify.arena.runs import checkpoint_player
+    from ramify.training import load_config
+
+    game = rf.make("tictactoe")
+    config = load_config("muzero-tictactoe", {"search.graph": True})
+    assert checkpoint_player(config, game, saved(tmp_path, game, VECTORS), 20).kind == "muzero"
+
+
 def test_a_run_is_rated_by_searches_of_its_model(tmp_path: Path) -> None:
     from ramify.arena.runs import checkpoint_player
     from ramify.training import load_config

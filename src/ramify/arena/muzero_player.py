@@ -17,6 +17,8 @@ from ramify.engine.searcher import Searcher
 from ramify.games import Game
 from ramify.games.chance import refuse_learned_model
 
+SHARED_NODES = ("graph", "canonical", "short_circuit")  # settings of graphs, which a learned model's search has not
+
 
 @register_player
 class MuZeroPlayerConfig(SearchPlayerConfig):
@@ -48,6 +50,14 @@ class MuZeroPlayerConfig(SearchPlayerConfig):
     def _learned(self) -> Self:
         if self.network is None:
             raise ValueError("network is required: a learned network, of one of the kinds muzero*")
+        return self
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        """Searchers ignore these, so that settings of a run serve any network; who names them for a player is told."""
+        for name in SHARED_NODES:
+            if getattr(self, name):
+                raise ValueError(f"{name}=true needs the rules of a game: latent states have no keys to share nodes by")
         return self
 
     def open(self, game: Game) -> MuZeroPlayer:

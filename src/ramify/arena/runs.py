@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ramify.arena.matches import MatchConfig, ParallelSettings, Watch, check_pairs
+from ramify.arena.muzero_player import SHARED_NODES
 from ramify.arena.network_files import is_learned
 from ramify.arena.openings import Openings
 from ramify.arena.played import Played, plain_params
@@ -123,6 +124,7 @@ def checkpoint_player(config: TrainConfig, game: Game, network: Path, simulation
     settings = {**search.model_dump(exclude_defaults=True), "simulations": search.simulations, "acting": acting}
     if is_learned(network):  # other defaults of the search: say what the run has
         settings |= {name: getattr(search, name) for name in ("c_puct", "c_base", "normalize")}
+        settings = {name: value for name, value in settings.items() if name not in SHARED_NODES}
         return player_config("muzero", network=str(network), exact=False, **settings)
     return player_config("search", network=str(network), exact=False, **settings)
 

@@ -191,8 +191,9 @@ class SearchPlayer:
         self.evaluations = 0  # of all searches
         cached = config.cache and not isinstance(evaluator, NativeEvaluator)
         self.cache = EvaluationCache(evaluator, config.cache) if cached else None  # for all turns of all games
-        # Made now, so that errors in the settings are raised now rather than at the first turn.
+        # Made and tried now, so that errors in the settings are raised now: at a turn they would forfeit the game.
         self._shared: Searcher | None = self._searcher(0)
+        self._shared.check_settings(game.initial_state(0))
 
     def choose(self, turns: Sequence[Turn]) -> list[int]:
         return [choice.action for choice in self.consider(turns)]

@@ -250,6 +250,11 @@ class Searcher:
                 search.release_slots()
             return [self._logged(self._result(search, state, budget, own=False)) for search, state in pairs]
 
+    def check_settings(self, state: State) -> None:
+        """Raise what a run on this state would raise where the settings do not fit it, without searching it."""
+        self._check(state)
+        self._source.new_search(state, self.config).release_slots()
+
     def stop(self) -> None:
         """End the run in progress, from any thread: it returns its result so far, with ``stats["stopped"]`` True.
 
