@@ -257,6 +257,17 @@ def test_watch_plays_a_game_to_its_end(run) -> None:
     assert same.splitlines()[:-1] == lines[:-1]  # the last line has the time
 
 
+def test_watch_shows_one_player_where_there_is_no_other(run) -> None:
+    pytest.importorskip("gymnasium")
+    code, out, _ = run("watch", "gym:CartPole-v1", "random", "-p", "time_limit=5")
+    assert code == 0
+    assert "player 1" not in out
+    assert "a return of 5 after 5 turns" in out
+    code, _, err = run("watch", "gym:CartPole-v1", "random", "random")
+    assert code == 2
+    assert "a game of one player" in err
+
+
 def test_watch_shows_both_players_where_both_act(run) -> None:
     code, out, _ = run("watch", "goofspiel", *["search:simulations=50"] * 2, "-p", "cards=3")
     assert code == 0

@@ -259,6 +259,28 @@ def test_the_commands_named_at_the_end_work(run, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("preset", "named"),
+    [
+        ("muzero-tictactoe", ["play tictactoe --against muzero:network=", "rate", "inspect", "report"]),
+        ("muzero-cartpole", ["watch gym:CartPole-v1 muzero:network=", "inspect", "report"]),
+    ],
+)
+def test_a_learned_model_plays_by_itself_in_the_commands_named_at_the_end(run, monkeypatch, preset, named):
+    if preset == "muzero-cartpole":
+        pytest.importorskip("gymnasium")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    quick = ["loop.iterations=1", "loop.games=2", "search.simulations=2", "loop.replay_ratio=0.1"]
+    _, out, _ = run("train", preset, *quick)
+    commands = [line.removeprefix("  ramify ") for line in out.splitlines() if line.startswith("  ramify ")]
+    assert [line.removesuffix(f"runs/{preset}").strip() for line in commands] == named
+    more = {"watch": ["--simulations", "2"], "rate": ["--games", "2", "--no-references"]}
+    more["inspect"] = ["--games", "1", "--simulations", "2"]
+    for words in map(shlex.split, commands):
+        code, _, err = run(*words, *more.get(words[0], []))
+        assert (code, err) == (0, ""), words
+
+
+@pytest.mark.parametrize(
     ("words", "right"),
     [
         (["hex-5", "size=4"], "-p size=4"),

@@ -18,6 +18,7 @@ import typer
 from ramify.base.imports import forget_module, import_modules, imported
 from ramify.base.settings import setting_text
 from ramify.cli import options
+from ramify.cli.boards import is_alone
 from ramify.cli.common import Panel, fail, parse_settings, print_json, print_warning, sparkline, watched
 
 if TYPE_CHECKING:
@@ -166,17 +167,32 @@ def run(config: TrainConfig, folder: Path, *, store: str | None, tensorboard: bo
 
 def print_finished(config: TrainConfig, folder: Path, newest: Path) -> None:
     """Print where the run is, its best network, and what can be done with it."""
-    from ramify.arena.network_files import network_file
+    from ramify.arena.network_files import is_learned, network_file
 
     best = network_file(str(folder))
     how = "the newest" if best == newest else f"the best rated; the newest is {newest}"
-    params = [word for item in config.params.items() for word in ("-p", setting_text(*item))]
-    params += [word for module in config.imports for word in ("--import", module)]
     print(f"Training finished. The run is in {folder}.")
     print(f"Network: {best} ({how})")
     print("Next:")
-    for words in (["play", config.game, *params, "--network"], ["rate"], ["report"]):
-        print(f"  {shlex.join(['ramify', *words, str(folder)])}")
+    for words in next_commands(config, str(folder), learned=is_learned(best)):
+        print(f"  {shlex.join(['ramify', *words])}")
+
+
+def next_commands(config: TrainConfig, folder: str, *, learned: bool) -> list[list[str]]:
+    """What can be done with a run: its network plays, by the model where it is a learned one, and is rated where there
+    are matches."""
+    player = f"{'muzero' if learned else 'search'}:network={folder}"
+    alone = is_alone(config.make_game())
+    # A good player of a task without a time limit would play for ever.
+    given = {name: value for name, value in config.params.items() if not alone or value is not None}
+    params = [word for item in given.items() for word in ("-p", setting_text(*item))]
+    params += [word for module in config.imports for word in ("--import", module)]
+    if alone:
+        first = ["watch", config.game, player, *params]
+    else:
+        first = ["play", config.game, *params, *(["--against", player] if learned else ["--network", folder])]
+    more = [["rate", folder]] * (not alone) + [["inspect", folder]] * learned
+    return [first, *more, ["report", folder]]
 
 
 def end_stopped(folder: Path, code: int = STOPPED) -> NoReturn:

@@ -11,7 +11,7 @@ import typer
 
 from ramify.cli import options
 from ramify.cli.arena import MISTAKES, game_for, read_players
-from ramify.cli.boards import Side, board_text, sides
+from ramify.cli.boards import Side, board_text, is_alone, sides
 from ramify.cli.common import COLUMNS, columns, cut, cut_note, fail, print_position
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def watch(
         float, typer.Option("--delay", "--pause", min=0, help="Minimum time per turn on a terminal, in seconds.")
     ] = 0.3,
 ) -> None:
-    """Watch two players play a game against each other.
+    """Watch two players play a game against each other, or one player a game for one.
 
     Players that search keep their search graph from turn to turn. --network,
     --simulations and --set are defaults for them; without a network or an
@@ -175,6 +175,7 @@ def watch(
     ramify watch hex search:simulations=50 alphabeta:depth=3 -p size=7 --network hex-7
     ramify watch connect_four search:simulations=500 search:simulations=5000 --delay 1
     ramify watch pyrat greedy search:simulations=2000 -p preset=tiny --delay 0.1
+    ramify watch gym:CartPole-v1 muzero:network=runs/muzero-cartpole
     """
     from rich.console import Console
 
@@ -186,10 +187,15 @@ def watch(
         settings["simulations"] = simulations
     players: list[Player | AnyPlayer] = []
     try:
-        usual = DEFAULT_PLAYERS if isinstance(make(game, **params), _core.Game) else SLOW_PLAYERS
+        made = make(game, **params)
+        usual = DEFAULT_PLAYERS if isinstance(made, _core.Game) else SLOW_PLAYERS
         if "simulations" in settings:  # given for all: the players that nobody has named follow it
             usual = ("search", "search")
         chosen = [player or default for player, default in zip((first, second), usual, strict=True)]
+        if is_alone(made):
+            if second is not None:
+                raise ValueError(f"{game} is a game of one player: name one player, not {second!r} as well")
+            del chosen[1]
         configs = read_players(chosen, network, settings)
         state = game_for(game, params, configs).initial_state(seed)
         for number, config in enumerate(configs):
@@ -204,7 +210,7 @@ def watch(
     finally:
         for player in players:
             player.close()
-    ending = summary(str(state.game), state.returns.tolist(), sides(state.game))
+    ending = summary(state.game, state.returns.tolist())
     console.print(ending.append(f" after {turns} turns in {time.perf_counter() - started:.1f} s"), soft_wrap=True)
 
 
@@ -312,11 +318,13 @@ def caption(choice: Choice, both: Sequence[Side]) -> Text:
     return text.append(f" ({', '.join(notes)})" if notes else "", "default")
 
 
-def summary(game: str, returns: Sequence[float], both: Sequence[Side]) -> Text:
+def summary(game: Game, returns: Sequence[float]) -> Text:
     """How the game ended."""
     from rich.text import Text
 
-    text = Text(f"{game}: ")
+    text, both = Text(f"{game}: "), sides(game)
+    if is_alone(game):
+        return text.append(f"a return of {returns[0]:g}")
     if returns[0] == returns[1]:
         return text.append("a draw")
     winner = both[int(returns[1] > returns[0])]
