@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from typer.testing import CliRunner
 import ramify as rf
 from ramify.arena import Memory, Turn, match, read_player
 from ramify.cli import app
+from ramify.cli.common import sparkline
+from ramify.cli.inspect import SHARES, Section
 from ramify.muzero.inspection import inspect_model
 from tests.muzero.perfect import GAMES, Perfect
 from tests.training.helpers import records
@@ -78,9 +82,40 @@ def test_the_command_shows_it(tmp_path: Path) -> None:
     result = CliRunner().invoke(app.app, ["inspect", str(network), *options])
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)["Learned model"]
-    assert [row["depth"] for row in rows] == [str(depth) for depth in range(len(rows))]
+    assert [row["depth"] for row in rows] == list(range(len(rows)))
+    assert all(0 <= row["mass on legal actions"] <= 1 for row in rows)
     assert len(rows) >= 4
     assert "mass on legal actions" in page.read_text()
+
+
+def test_a_missing_column_is_explained(tmp_path: Path) -> None:
+    pytest.importorskip("gymnasium")
+    network = saved(tmp_path, rf.make("gym:CartPole-v1"), VECTORS)
+    result = CliRunner().invoke(app.app, ["inspect", str(network), "--games", "1", "--simulations", "2"])
+    assert result.exit_code == 0, result.output
+    assert "left out for gym:CartPole-v1" in " ".join(result.stdout.split())
+
+
+def test_curves_of_equal_numbers_are_flat() -> None:
+    section = Section("", "", [], [], {SHARES[0]: [0.9999, 1.0, 0.9998], "value error by depth": [0.0, 1e-5, 2e-4]})
+    drawn = [sparkline(values, bounds=section.bounds(name)) for name, values in section.curves.items()]
+    assert drawn == ["███", "▁▁▁"]
+
+
+def test_a_run_of_a_game_of_ones_own_is_inspected_without_naming_its_module(tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "examples" / "tictactoe_python.py"
+    module, run = tmp_path / "my_game.py", tmp_path / "run"
+    module.write_text(source.read_text().replace("tictactoe_python", "tictactoe_of_mine"))
+    quick = ["loop.iterations=1", "loop.games=2", "search.simulations=2", "loop.replay_ratio=0.1", "play.reuse=false"]
+    start = [sys.executable, "-m", "ramify"]
+    words = ["train", "tictactoe_of_mine", "network.kind=muzero-mlp", *quick, "--import", str(module)]
+    subprocess.run([*start, *words, "--folder", str(run)], check=True, capture_output=True)
+    inspected = [*start, "inspect", str(run), "--games", "1", "--simulations", "2"]
+    subprocess.run(inspected, check=True, capture_output=True)
+    module.unlink()
+    failed = subprocess.run(inspected, check=False, capture_output=True, text=True)
+    assert "tictactoe_of_mine" in failed.stderr
+    assert "--import" in failed.stderr
 
 
 def test_players_search_the_model(tmp_path: Path) -> None:

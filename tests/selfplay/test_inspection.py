@@ -115,9 +115,9 @@ def test_the_command(run: Any, tmp_path: Path) -> None:
     assert list(sections) == ["Payoff matrices", "Equilibria", "Over the run", "Results", "Cheese"]
     [(header, records)] = read_folder(tmp_path / "games")
     found = inspect_games(rf.make("pyrat", **header["params"]), records)
-    assert sections["Equilibria"][-1]["positions"] == f"{len(found.positions):,}"
+    assert sections["Equilibria"][-1]["positions"] == len(found.positions)
     assert sum(found.kinds().values()) == pytest.approx(1)
-    assert sections["Results"][-1]["draws"] == f"{100 * np.mean([r.returns[0] == r.returns[1] for r in records]):.1f} %"
+    assert sections["Results"][-1]["draws"] == np.mean([r.returns[0] == r.returns[1] for r in records])
     code, out, _ = run("inspect", "games", "--games", "5", "--out", "page.html")
     assert code == 0
     assert "of 5 games" in out
@@ -144,10 +144,12 @@ def test_a_networks_errors_by_visits(run: Any, tmp_path: Path) -> None:
     assert run("selfplay", "pyrat", "games", *board, "--games", "2", "--simulations", "40")[0] == 0
     code, out, _ = run("inspect", "games", "--network", "net.safetensors", "--json")
     assert code == 0
-    assert sum(int(row["payoffs"].replace(",", "")) for row in json.loads(out)["Prediction"]) > 100
+    assert sum(row["payoffs"] for row in json.loads(out)["Prediction"]) > 100
 
 
-@pytest.mark.parametrize(("game", "words"), [("tictactoe", "both players acting at once"), (None, "no recorded games")])
+@pytest.mark.parametrize(
+    ("game", "words"), [("tictactoe", "games of tictactoe, in which players act in turn"), (None, "no recorded games")]
+)
 def test_what_cannot_be_inspected_is_said(run: Any, tmp_path: Path, game: str | None, words: str) -> None:
     (tmp_path / "games").mkdir()
     if game is not None:
@@ -156,3 +158,17 @@ def test_what_cannot_be_inspected_is_said(run: Any, tmp_path: Path, game: str | 
     assert code == 2
     assert words in err
     assert run("inspect", "nowhere")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hex-5", ["hex-5 is a network that is not a learned model"]),
+        ("hex5", ["neither a folder nor a network 'hex5'", "did you mean 'hex-5'?"]),
+    ],
+)
+def test_what_is_no_folder_is_told_from_what_does_not_exist(run: Any, name: str, words: list[str]) -> None:
+    pytest.importorskip("torch")
+    code, _, err = run("inspect", name)
+    assert code == 2
+    assert [word for word in words if word not in err] == []

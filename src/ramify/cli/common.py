@@ -165,12 +165,13 @@ def cut_note(text: Text, width: int) -> Text:
     return Text(f"(cut off: the board is {columns(text)} columns wide, the terminal {width})\n", "dim")
 
 
-def sparkline(values: Sequence[float], width: int = SPARKLINE) -> str:
-    """A curve of one character per value; neighbouring values are averaged if there are more than ``width``."""
+def sparkline(values: Sequence[float], width: int = SPARKLINE, bounds: tuple[float, float] | None = None) -> str:
+    """A curve of one character per value; neighbouring values are averaged if there are more than ``width``. It goes
+    from the least to the greatest value, or within ``bounds``."""
     if len(values) > width:
         edges = [round(place * len(values) / width) for place in range(width + 1)]
         values = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
-    low, high = min(values), max(values)
+    low, high = bounds or (min(values), max(values))
     if high == low:
         return COLUMNS[0] * len(values)
     return "".join(COLUMNS[round((value - low) / (high - low) * (len(COLUMNS) - 1))] for value in values)

@@ -98,10 +98,16 @@ def bars(head: str, rows: Sequence[tuple[str, int]]) -> str:
     return f'<table class="bars"><tr><th colspan="3">{escape(head)}</th></tr>{"".join(lines)}</table>'
 
 
-def curve(values: Sequence[float], steps: Sequence[float], *, percent: bool = False) -> str:
-    """A line chart over training steps, labelled with the minimum, the middle and the maximum."""
+def curve(
+    values: Sequence[float],
+    steps: Sequence[float],
+    *,
+    percent: bool = False,
+    bounds: tuple[float, float] | None = None,
+) -> str:
+    """A line chart over training steps, labelled with the minimum, the middle and the maximum, or with ``bounds``."""
     canvas = Canvas(WIDTH, HEIGHT)
-    low, high = min(values), max(values)
+    low, high = bounds or (min(values), max(values))
     span = (high - low) or 1.0
     digits = 2 if span >= 0.1 else 3
     width, height = WIDTH - LEFT - 14, HEIGHT - BOTTOM - TOP

@@ -11,7 +11,16 @@ import typer
 
 from ramify.cli import html, options
 from ramify.cli.common import fail, print_json, sparkline, table_console
-from ramify.cli.inspect_model import GAMES, inspect_network, learned_network, shown_depths
+from ramify.cli.figures import Cell, decimal, percent, plain, whole
+from ramify.cli.inspect_model import (
+    GAMES,
+    SHARES,
+    import_for_run,
+    inspect_network,
+    learned_network,
+    refuse_other,
+    shown_depths,
+)
 
 if TYPE_CHECKING:
     from ramify.games import Game
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
     from ramify.selfplay.records import GameRecord, Header
 
 REFERENCE = "the alpharat project found 65.5 % unique, 17.7 % several and 16.7 % constant in 2,000 PyRat games"
+LEAST_TOP = 0.01  # of an axis: smaller numbers are shown as about 0
 STAGES = ((0, 0), (1, 1), (2, 2), (3, 4), (5, 9), (10, 10**9))  # of the table of equilibria, first and last
 
 
@@ -29,8 +39,14 @@ class Section:
     title: str
     text: str
     head: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Cell]]
     curves: dict[str, list[float]] = field(default_factory=dict)
+
+    def bounds(self, name: str) -> tuple[float, float]:
+        """Where the axis of a curve begins and ends, so that what is shown as equal looks equal: shares go from 0 to 1,
+        other numbers from 0 to their maximum."""
+        top = 1.0 if name in SHARES else max(*self.curves[name], LEAST_TOP)
+        return min(0.0, *self.curves[name]), top
 
 
 def inspect(
@@ -58,6 +74,8 @@ def inspect(
     mass on legal actions, and how often a search in the model has the same best
     action as a search by the rules. The model plays the games for that itself.
 
+    With --json numbers are numbers, and shares are from 0 to 1.
+
     \b
     ramify selfplay pyrat games -p width=5 -p height=5 -p cheese=5 --games 200
     ramify inspect games
@@ -66,11 +84,13 @@ def inspect(
     from ramify.games import make
 
     try:
+        import_for_run(folder)
         if (learned := learned_network(folder)) is not None:
             played = min(games, GAMES)
             game, section = model_section(learned, played, simulations, discount)
             sections, count, title = [section], played, f"Learned model of {game.name}"
         else:
+            refuse_other(folder)
             header, records = read_games(folder, games)
             game = make(header["game"], **header["params"])
             sections, count, title = (
@@ -83,7 +103,9 @@ def inspect(
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
     if json:
-        return print_json({s.title: [dict(zip(s.head, row, strict=True)) for row in s.rows] for s in sections})
+        return print_json(
+            {s.title: [dict(zip(s.head, map(plain, row), strict=True)) for row in s.rows] for s in sections}
+        )
     for section in sections:
         print_section(section)
     if out is not None:
@@ -114,6 +136,12 @@ def make_sections(game: Game, header: Header, records: Sequence[GameRecord], net
     from ramify.selfplay.inspection import inspect_games
 
     found = inspect_games(game, records)
+    if not game.simultaneous:
+        raise ValueError(
+            f"these are games of {game.name}, in which players act in turn: inspect shows searches of games where both "
+            "act at once, such as pyrat, and learned models (muzero*); 'ramify report RUN' shows a training run of any "
+            "game"
+        )
     if not found.positions:
         raise ValueError(f"no search of these {len(records)} games of {game.name} has both players acting at once")
     sections = [matrix_section(found), equilibrium_section(found, game), development_section(found), end_section(found)]
@@ -124,20 +152,16 @@ def make_sections(game: Game, header: Header, records: Sequence[GameRecord], net
     return sections
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def matrix_section(found: Inspection) -> Section:
     """How much of the payoff matrices is known, and how the visits are spread."""
     mean = found.mean
     pairs = sum(p.shape[0] * p.shape[1] for p in found.positions) / len(found.positions)
     rows = [
-        ("pairs of outcomes per position", f"{pairs:.1f}"),
+        ("pairs of outcomes per position", decimal(pairs, 1)),
         ("pairs with a visit", percent(mean("visited"))),
         ("pairs with at least 5 visits", percent(mean("reliable"))),
         ("visits at the most visited pair", percent(mean("largest"))),
-        ("effective number of pairs", f"{mean('effective'):.1f}"),
+        ("effective number of pairs", decimal(mean("effective"), 1)),
     ]
     text = (
         f"{len(found.positions):,} recorded searches of {len(found.games):,} games. The effective number of pairs is "
@@ -149,13 +173,13 @@ def matrix_section(found: Inspection) -> Section:
 def equilibrium_section(found: Inspection, game: Game) -> Section:
     """How many equilibria the matrices have, by what is left of the game."""
     left = "cheese left" if game.name == "pyrat" else "moves to the end"
-    rows = []
+    rows = list[Sequence[Cell]]()
     for low, high in STAGES:
         stages = [p.stage for p in found.positions if low <= p.stage <= high]
         if stages:
             name = str(low) if low == high else f"{low} to {high}" if high < 10**9 else f"{low} or more"
-            rows.append((name, f"{len(stages):,}", *map(percent, found.kinds(sorted(set(stages))).values())))
-    rows.append(("all", f"{len(found.positions):,}", *map(percent, found.kinds().values())))
+            rows.append((name, whole(len(stages)), *map(percent, found.kinds(sorted(set(stages))).values())))
+    rows.append(("all", whole(len(found.positions)), *map(percent, found.kinds().values())))
     several = found.several()
     text = (
         "Equilibria of the payoffs found, over outcomes with at least 5 visits. Constant: every pair pays the same, so "
@@ -169,14 +193,14 @@ def equilibrium_section(found: Inspection, game: Game) -> Section:
 def development_section(found: Inspection) -> Section:
     """How policies and values change over the run."""
     head = ("games", "policy entropy", "prior entropy", "value explained by the evaluation", "by the search")
-    rows, curves = list[Sequence[str]](), {"policy entropy": list[float](), "prior entropy": list[float]()}
+    rows, curves = list[Sequence[Cell]](), {"policy entropy": list[float](), "prior entropy": list[float]()}
     for part in found.parts():
         numbers = f"{part.games[0].number} to {part.games[-1].number}"
         explained = [part.explained("evaluation"), part.explained("search")]
         curves["policy entropy"].append(part.mean("entropy"))
         curves["prior entropy"].append(part.mean("prior_entropy"))
-        shown = ["-" if share is None else percent(share) for share in explained]
-        rows.append((numbers, f"{part.mean('entropy'):.3f}", f"{part.mean('prior_entropy'):.3f}", *shown))
+        entropies = [decimal(values[-1]) for values in curves.values()]
+        rows.append((numbers, *entropies, *map(percent, explained)))
     text = (
         "Entropies in nats, mean of the players who have a choice; the policy is that of the visits. They should fall, "
         "but not to 0. Value explained: the fraction of the variance of the rewards to come."
@@ -189,9 +213,9 @@ def end_section(found: Inspection) -> Section:
     rows = [
         (
             f"{part.games[0].number} to {part.games[-1].number}",
-            f"{sum(game.moves for game in part.games) / len(part.games):.1f}",
+            decimal(sum(game.moves for game in part.games) / len(part.games), 1),
             percent(part.draws()),
-            f"{part.margin():.2f}",
+            decimal(part.margin(), 2),
         )
         for part in [*found.parts(), found]
     ]
@@ -210,8 +234,8 @@ def cheese_section(game: Game, records: Sequence[GameRecord]) -> Section:
     pieces, turns = sum(len(one.cells) for one in found), sum(one.turns for one in found)
     shortest = sum(one.shortest for one in found)
     rows = [
-        ("turns per cheese", f"{turns / max(1, pieces):.2f}"),
-        ("turns per cheese on the shortest tour", f"{shortest / max(1, pieces):.2f}"),
+        ("turns per cheese", decimal(turns / max(1, pieces), 2)),
+        ("turns per cheese on the shortest tour", decimal(shortest / max(1, pieces), 2)),
         ("efficiency", percent(shortest / max(1, turns))),
     ]
     text = (
@@ -247,7 +271,7 @@ def network_section(game: Game, header: Header, records: Sequence[GameRecord], n
     visits = np.concatenate([np.stack([found.visits, found.visits]).ravel() for found in searched])
     groups = agreement_by_visits(np.concatenate([one.ravel() for one in predicted]), better, visits)
     rows = [
-        (name, f"{one.pairs:,}", f"{one.error:.3f}", shown(one.correlation), shown(one.explained))
+        (name, whole(one.pairs), decimal(one.error), decimal(one.correlation), decimal(one.explained))
         for name, one in groups.items()
         if one.pairs
     ]
@@ -262,10 +286,6 @@ def network_section(game: Game, header: Header, records: Sequence[GameRecord], n
     )
 
 
-def shown(number: float | None) -> str:
-    return "-" if number is None else f"{number:.3f}"
-
-
 def print_section(section: Section) -> None:
     """Print a section as a table below its title."""
     from rich.table import Table
@@ -277,11 +297,13 @@ def print_section(section: Section) -> None:
     for number, name in enumerate(section.head):
         table.add_column(name, justify="left" if number == 0 else "right")
     for row in section.rows:
-        table.add_row(*row)
+        table.add_row(*map(str, row))
     console.print(table)
     for name, values in section.curves.items():
         if len(values) > 1:
-            console.print(f"{name}  {sparkline(values)}  {values[0]:.3f} to {values[-1]:.3f}")
+            console.print(
+                f"{name}  {sparkline(values, bounds=section.bounds(name))}  {values[0]:.3f} to {values[-1]:.3f}"
+            )
 
 
 def model_section(network: Path, games: int, simulations: int, discount: float) -> tuple[Game, Section]:
@@ -293,6 +315,10 @@ def model_section(network: Path, games: int, simulations: int, discount: float) 
         "says when it sees the real position. Same best action: of a search that starts inside the model, and of one "
         f"by the rules with the same network, {simulations} simulations each."
     )
+    if all(one.agreement is None for one in found):
+        text += (
+            f" It is left out for {game.name}: a task of one player cannot be searched by its rules in a short time."
+        )
     head, rows, curves = shown_depths(found)
     return game, Section("Learned model", text, head, rows, curves)
 
@@ -304,10 +330,13 @@ def write_page(out: Path, title: str, about: str, sections: Sequence[Section]) -
     parts = []
     for section in sections:
         charts = [
-            html.figure(html.curve(values, list(range(1, len(values) + 1))), f"{name[:1].upper()}{name[1:]}")
+            html.figure(
+                html.curve(values, list(range(1, len(values) + 1)), bounds=section.bounds(name)),
+                f"{name[:1].upper()}{name[1:]}",
+            )
             for name, values in section.curves.items()
             if len(values) > 1
         ]
-        body = html.paragraph(section.text) + html.table(section.head, section.rows)
+        body = html.paragraph(section.text) + html.table(section.head, [list(map(str, row)) for row in section.rows])
         parts.append((section.title, body + (html.row(charts) if charts else "")))
     write_atomically(out, html.page(title, about, parts).encode())

@@ -6,10 +6,25 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ramify.cli.figures import Cell, decimal, percent, whole
+
 if TYPE_CHECKING:
     from ramify.muzero.inspection import Depth
 
 GAMES = 32  # played by the model with itself
+SHARES = ("mass on legal actions by depth", "same best action by depth")  # curves from 0 to 1
+
+
+def import_for_run(name: Path) -> None:
+    """Import what the run that ``name`` is, or is a network of, was started with: its game may be one of the user's."""
+    from ramify.arena.network_files import CHECKPOINTS
+
+    place = name.resolve()
+    for folder in (place, *list(place.parents)[:3]):  # a network, a checkpoint, all checkpoints, the run
+        if (folder / CHECKPOINTS).is_dir():
+            from ramify.cli.train import import_remembered
+
+            import_remembered(folder)
 
 
 def learned_network(name: Path) -> Path | None:
@@ -20,6 +35,29 @@ def learned_network(name: Path) -> Path | None:
         path = network_file(str(name))
         return path if is_learned(path) else None
     return None
+
+
+def refuse_other(name: Path) -> None:
+    """Raise a ValueError for what is neither a learned network nor a folder: another network, or nothing at all."""
+    from ramify.arena.network_files import network_file
+    from ramify.base.shipped import named, shipped_networks
+
+    if name.is_dir():
+        return
+    try:
+        network_file(str(name))
+    except ValueError:
+        if name.is_file():
+            raise
+        try:
+            named(str(name), shipped_networks())
+        except ValueError as unknown:
+            raise ValueError(f"there is neither a folder nor a network {str(name)!r}: {unknown}") from None
+    raise ValueError(
+        f"{name} is a network that is not a learned model (muzero*); inspect shows learned models and folders of "
+        f"games. 'ramify inspect GAMES --network {name}' compares it with recorded searches where both players act at "
+        "once"
+    )
 
 
 def inspect_network(path: Path, games: int, simulations: int, discount: float) -> tuple[Any, list[Depth]]:
@@ -41,24 +79,24 @@ def inspect_network(path: Path, games: int, simulations: int, discount: float) -
     return game, found
 
 
-def shown_depths(found: list[Depth]) -> tuple[list[str], list[list[str]], dict[str, list[float]]]:
+def shown_depths(found: list[Depth]) -> tuple[list[str], list[list[Cell]], dict[str, list[float]]]:
     """Head, rows and curves of the table by depth."""
     head = ["depth", "positions", "reward error", "value error", "mass on legal actions", "same best action"]
-    rows = [
+    rows: list[list[Cell]] = [
         [
-            str(one.depth),
-            f"{one.positions:,}",
-            "-" if one.reward_error is None else f"{one.reward_error:.3f}",
-            f"{one.value_error:.3f}",
-            f"{100 * one.legal_mass:.1f} %",
-            "-" if one.agreement is None else f"{100 * one.agreement:.1f} %",
+            whole(one.depth),
+            whole(one.positions),
+            decimal(one.reward_error),
+            decimal(one.value_error),
+            percent(one.legal_mass),
+            percent(one.agreement),
         ]
         for one in found
     ]
     curves = {
         "value error by depth": [one.value_error for one in found],
         "reward error by depth": [one.reward_error for one in found if one.reward_error is not None],
-        "mass on legal actions by depth": [one.legal_mass for one in found],
-        "same best action by depth": [one.agreement for one in found if one.agreement is not None],
+        SHARES[0]: [one.legal_mass for one in found],
+        SHARES[1]: [one.agreement for one in found if one.agreement is not None],
     }
     return head, rows, {name: values for name, values in curves.items() if values}

@@ -284,7 +284,11 @@ def with_defaults(players: Sequence[str], network: str | None, settings: dict[st
         kind, own = parse_player(text)
         if kind in ("search", "muzero"):
             own = {**settings, **own}
-        if kind in ("search", "muzero", "network") and network is not None and not {"network", "evaluator"} & own.keys():
+        if (
+            kind in ("search", "muzero", "network")
+            and network is not None
+            and not {"network", "evaluator"} & own.keys()
+        ):
             own["network"] = network
         found.append(player_config(kind, **own))
     return found

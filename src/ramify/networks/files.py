@@ -172,7 +172,10 @@ def _game_of(facts: dict[str, Any], file: Path) -> Game:
     try:
         return make_game(name, **params)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{file} is a network for a game that is not available: {error}") from None
+        way = (
+            "" if "--import" in str(error) else "; if a module registers it, import that (--import on the command line)"
+        )
+        raise ValueError(f"{file} is a network for the game {name}, which is not available: {error}{way}") from None
 
 
 def _check_reward(facts: dict[str, Any], game: Game, file: Path) -> None:
