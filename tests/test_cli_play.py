@@ -437,3 +437,17 @@ def test_swap_is_on_the_heat_map() -> None:
     share = result.visits.ravel()[-1] / result.visits.sum()
     assert f"swap {100 * share:.0f} %" in hex_heat(state, result).plain
     assert np.isclose(share, result.policy()[-1])
+
+
+def test_a_game_of_one_player_is_shown_after_every_move(run, played) -> None:
+    pytest.importorskip("gymnasium")
+    shown = played("gym:CartPole-v1", "-p", "time_limit=3", typed="0\n1\n0\nquit\n")
+    text = "\n".join(shown)
+    assert [word for word in ("0 actions", "1 actions", "2 actions", "3 actions") if text.count(word) != 1] == []
+    assert "You play alone." in text
+    assert "Your return: 3." in text
+    assert "opponent" not in text.lower()
+    for words in (["--against", "random"], ["--side", "1"]):
+        code, _, err = run("play", "gym:CartPole-v1", *words)
+        assert code == 2
+        assert "a game of one player" in err

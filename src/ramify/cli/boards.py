@@ -47,11 +47,6 @@ PIECES = str.maketrans("KQRBNPkqrbnp", "♔♕♖♗♘♙♚♛♜♝♞♟")
 FIGURES = (Side("white", "♔"), Side("black", "♚"))
 
 
-def is_alone(game: Game) -> bool:
-    """Whether a game is of one player."""
-    return getattr(game, "num_players", 2) == 1
-
-
 def sides(game: Game, figures: bool = False) -> tuple[Side, Side]:
     """The two players as this game calls them; ``figures``: chess pieces are drawn as such."""
     if figures and game.name == "chess":

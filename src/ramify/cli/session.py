@@ -21,6 +21,7 @@ from ramify.games.failures import game_failure
 from ramify.games.files import GameRecord, extensions, write_game
 from ramify.games.notation import UnclearActionError, read_action
 from ramify.presentation.chess_lines import move_name
+from ramify.presentation.names import is_alone
 from ramify.presentation.opponents import Opponent, action_of, fresh
 from ramify.presentation.person_game import PersonGame
 
@@ -51,6 +52,8 @@ MOVES = {  # how to type a move, where an example helps
 
 def introduction(game: Game, side: int, opponent: str, figures: bool = False) -> str:
     """Which player the person is: by name and symbol where the game has them, and by the order of moves."""
+    if is_alone(game):
+        return "You play alone."
     who = sides(game, figures)[side]
     if game.simultaneous:
         return f"You are {who}, against {opponent}. Both players move at once."
@@ -174,7 +177,8 @@ class PlaySession(PersonGame):
             self.apply({1 - self.side: action})
             self.report(remark)
             played = True
-        if played or (self.state.is_over and self.turns and len(self.states[-2].acting) == 1):
+        alone = is_alone(self.state.game)  # nobody answers: each position is shown
+        if played or (self.turns and len(self.states[-2].acting) == 1 and (alone or self.state.is_over)):
             self.show()
         if self.state.is_over:
             self.say(f"{self.ending()}. Type 'new' for another game.")
@@ -222,6 +226,8 @@ class PlaySession(PersonGame):
         if self.over:
             return self.say("The game is already over.")
         self.resigned = True
+        if is_alone(self.state.game):
+            return self.say("You give up. Type 'new' for another game.")
         return self.say("You resign, and the opponent wins. Type 'new' for another game.")
 
     def again(self) -> None:

@@ -18,7 +18,6 @@ import typer
 from ramify.base.imports import forget_module, import_modules, imported
 from ramify.base.settings import setting_text
 from ramify.cli import options
-from ramify.cli.boards import is_alone
 from ramify.cli.common import Panel, fail, parse_settings, print_json, print_warning, sparkline, watched
 
 if TYPE_CHECKING:
@@ -181,6 +180,8 @@ def print_finished(config: TrainConfig, folder: Path, newest: Path) -> None:
 def next_commands(config: TrainConfig, folder: str, *, learned: bool) -> list[list[str]]:
     """What can be done with a run: its network plays, by the model where it is a learned one, and is rated where there
     are matches."""
+    from ramify.presentation.names import is_alone
+
     player = f"{'muzero' if learned else 'search'}:network={folder}"
     alone = is_alone(config.make_game())
     # A good player of a task without a time limit would play for ever.

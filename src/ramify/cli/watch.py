@@ -11,8 +11,9 @@ import typer
 
 from ramify.cli import options
 from ramify.cli.arena import MISTAKES, game_for, read_players
-from ramify.cli.boards import Side, board_text, is_alone, sides
+from ramify.cli.boards import Side, board_text, sides
 from ramify.cli.common import COLUMNS, columns, cut, cut_note, fail, print_position
+from ramify.presentation.names import is_alone
 
 if TYPE_CHECKING:
     from rich.console import Console, Group

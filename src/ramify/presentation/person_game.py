@@ -7,6 +7,7 @@ from datetime import date
 
 from ramify.games import State
 from ramify.games.files import GameRecord, result_of
+from ramify.presentation.names import is_alone
 
 
 class PersonGame:
@@ -68,6 +69,8 @@ class PersonGame:
         """How the game ended, for the person."""
         if self.resigned:
             return "You resigned"
+        if is_alone(self.state.game):
+            return f"Your return: {float(self.state.returns[self.side]):g}"
         mine, other = (float(self.state.returns[player]) for player in (self.side, 1 - self.side))
         how = "You win" if mine > other else "You lose" if mine < other else "A draw"
         return f"{how} ({mine:g} to {other:g})"
