@@ -99,6 +99,8 @@ def test_settings_that_another_kind_of_network_does_not_have_are_named_in_a_line
         (["hex-5", "loop.device=tpu"], "device must be cpu, cuda or cuda:N, not 'tpu'"),
         (["hex-5", "loop.device=cuda:99"], "device cuda:99 is not available: torch finds "),
         (["hex-5", "nonsense"], "key=value"),
+        (["tictactoe", "-p", "size=4"], "tictactoe has no parameter 'size'; it has no parameters"),
+        (["hex", "-p", "sise=4"], "did you mean 'size'? its parameters are size, swap"),
     ],
 )
 def test_mistakes_are_one_line(run, tmp_path, words, message):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -74,7 +74,7 @@ class Settings(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise SettingsError(explain(error, settable(type(self).model_fields), self.what)) from None
+            raise SettingsError(explain(error, type(self))) from None
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some settings changed."""
@@ -151,15 +151,30 @@ def changed_settings(config: Settings) -> dict[str, Any]:
     return changed
 
 
+def _way(config: type[Settings], problem: Mapping[str, Any]) -> str:
+    """How to give the group of settings that something else was given for, with the names of its settings."""
+    kind, name = cast(Any, config), ".".join(map(str, problem["loc"]))
+    try:
+        for part in problem["loc"]:
+            kind = get_args(kind)[0] if isinstance(part, int) else kind.model_fields[part].annotation
+        names = settable(kind.model_fields)
+    except (AttributeError, IndexError, KeyError):  # one of several kinds of settings
+        return f"set {name}.NAME instead"
+    if isinstance(problem["loc"][-1], int):  # an item of a list, which has no dotted names
+        needed = [name for name in names if kind.model_fields[name].is_required()]
+        return "write it as {" + ", ".join(f'"{name}": …' for name in needed or names) + "}"
+    return f"set {name}.NAME instead, such as {name}.{names[0]}"
+
+
 def settable(fields: Mapping[str, FieldInfo]) -> list[str]:
     """The names of the fields that have more than one possible value."""
     kinds = {name: field.annotation for name, field in fields.items()}
     return [name for name, kind in kinds.items() if get_origin(kind) is not Literal or len(get_args(kind)) > 1]
 
 
-def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
-    """The error message for invalid settings; ``known`` are the valid names."""
-    names, lines = list(known), []
+def explain(error: ValidationError, config: type[Settings]) -> str:
+    """The error message for invalid settings of a class."""
+    names, what, lines = settable(config.model_fields), config.what, []
     for problem in error.errors():
         name = ".".join(str(part) for part in problem["loc"])
         text = problem["msg"].removeprefix("Value error, ")
@@ -171,7 +186,7 @@ def explain(error: ValidationError, known: Iterable[str], what: str) -> str:
             lines.append(f"there is no {what} setting {name!r}; {hint}")
         elif problem["type"] == "model_type":
             lines.append(
-                f"{what} setting {name}={problem['input']!r}: it is a group of settings; set {name}.NAME instead"
+                f"{what} setting {name}={problem['input']!r}: it is a group of settings; {_way(config, problem)}"
             )
         elif problem["type"] == "missing":
             lines.append(f"{what} setting {name} is missing")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ramify import _core
 from ramify.base.hints import did_you_mean
 from ramify.cli.common import fail
 from ramify.cli.options import parameter_names
@@ -24,9 +25,19 @@ def refuse_misplaced(name: str, settings: Sequence[str], params: Sequence[str], 
         fail(f"there is no training setting {key!r}; {did_you_mean(key, known, after=' ')}--show lists all")
     for word in params:
         key = word.partition("=")[0]
-        right = " or ".join(places(name, word))
-        if right and right != f"-p {word}":
-            fail(f"{key} is not a parameter of the game: use {right}")
+        if key.partition(".")[0] in groups() and list(places(name, word)) == [word]:
+            fail(f"{key} is not a parameter of the game: use {word}")
+        if (game := game_of(name)) in _core.game_names():
+            refuse_unknown(game, key)
+
+
+def refuse_unknown(game: str, key: str) -> None:
+    """End the command if a game of the core has no parameter of this name. A setting of training that is called alike
+    may be something else altogether."""
+    known = sorted(parameter_names(game))
+    if key not in known:
+        there = f"its parameters are {', '.join(known)}" if known else "it has no parameters"
+        fail(f"{game} has no parameter {key!r}; {did_you_mean(key, known, after=' ')}{there}")
 
 
 def places(name: str, word: str) -> Iterator[str]:
