@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -50,6 +51,17 @@ def test_players_play_for_the_reward_of_their_network(run: Any, words: tuple[str
     code, _, err = run(*words, "-p", "reward=cheese")
     assert code != 0
     assert "reward=difference" in err
+    code, out, err = run(*words)
+    assert code == 0, out + err
+
+
+def test_opponents_play_for_the_reward_of_their_network(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("play", "pyrat", *SMALL, "--against", "search:network=pyrat,simulations=4")
+    monkeypatch.setattr("sys.stdin", io.StringIO("up\nquit\n"))
+    code, _, err = run(*words, "-p", "reward=cheese")
+    assert code != 0
+    assert "reward=difference" in err
+    monkeypatch.setattr("sys.stdin", io.StringIO("up\nquit\n"))
     code, out, err = run(*words)
     assert code == 0, out + err
 

@@ -218,6 +218,17 @@ def with_reward(game: str, params: dict[str, Any], *networks: str | None) -> dic
     return params
 
 
+def network_of(player: str | None) -> str | None:
+    """The network that the text of a player names, if it names one."""
+    from ramify.arena.text import parse_player
+
+    if player is None:
+        return None
+    with suppress(ValueError):  # no player: whoever makes it says why
+        return str(found) if (found := parse_player(player)[1].get("network")) is not None else None
+    return None
+
+
 def search_fields() -> frozenset[str]:
     from ramify.engine import SearchConfig
 

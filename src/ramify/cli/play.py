@@ -90,7 +90,7 @@ def play(
 
     params, settings = options.read_options(game or "hex", param, set_)
     if load is None:
-        params = options.with_reward(game or "hex", params, network)
+        params = options.with_reward(game or "hex", params, network, options.network_of(against))
     if load is not None and (params or state or actions):
         fail("--load brings the game and the position: leave out parameters, --state and --actions")
     record = None if load is None else load_game(load, game)
