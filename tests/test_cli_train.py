@@ -271,6 +271,7 @@ def test_a_learned_model_plays_by_itself_in_the_commands_named_at_the_end(run, m
     if preset == "muzero-cartpole":
         pytest.importorskip("gymnasium")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    monkeypatch.setattr("ramify.base.imports._imported", {})  # commands name what other tests have imported
     quick = ["loop.iterations=1", "loop.games=2", "search.simulations=2", "loop.replay_ratio=0.1"]
     _, out, _ = run("train", preset, *quick)
     commands = [line.removeprefix("  ramify ") for line in out.splitlines() if line.startswith("  ramify ")]
