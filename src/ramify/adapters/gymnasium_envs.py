@@ -14,12 +14,11 @@ from ramify.adapters.shared import (
     checked_render_mode,
     legal,
     mask_of,
-    number_of_players,
     refuse_action,
     rendered,
 )
 from ramify.arena import Player, PlayerConfig, Turn, read_player
-from ramify.games import Game, State
+from ramify.games import Game, State, number_of_players
 
 Policy = Callable[[State, int], int]
 Floats = NDArray[np.float32]

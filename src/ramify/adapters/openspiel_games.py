@@ -10,8 +10,7 @@ import pyspiel
 from open_spiel.python.observation import IIGObserverForPublicInfoGame
 
 from ramify._core import State as NativeState
-from ramify.adapters.shared import number_of_players
-from ramify.games import Game, InvalidInput, PythonGame, PythonState
+from ramify.games import Game, InvalidInput, PythonGame, PythonState, number_of_players
 
 TYPE = pyspiel.GameType
 

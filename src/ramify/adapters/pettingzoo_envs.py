@@ -13,11 +13,10 @@ from ramify.adapters.shared import (
     checked_render_mode,
     legal,
     mask_of,
-    number_of_players,
     refuse_action,
     rendered,
 )
-from ramify.games import Game, State
+from ramify.games import Game, State, number_of_players
 
 
 class _Agents:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ramify.games import Game, State
+from ramify.games import State
 
 RENDER_MODES = ["ansi", "human"]
 
@@ -28,11 +28,6 @@ def rendered(state: State | None, mode: str | None) -> str | None:
         print(state)
         return None
     return str(state)
-
-
-def number_of_players(game: Game) -> int:
-    """1 for a game that says so."""
-    return int(getattr(game, "num_players", 2))
 
 
 def mask_of(state: State, player: int) -> NDArray[np.int8]:

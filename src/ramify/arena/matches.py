@@ -18,7 +18,7 @@ from ramify.arena.waiting import Waiting, waiting_games
 from ramify.arena.workers import WorkerPool, play_in_workers
 from ramify.base.deprecation import renamed_arguments
 from ramify.base.seeds import derive
-from ramify.games import Game
+from ramify.games import Game, number_of_players
 from ramify.games.registry import checked_game
 
 
@@ -92,7 +92,7 @@ def fixtures(
     Pairings (a, b) and (b, a) have the same games. The order is such that all pairings advance evenly.
     """
     check_pairs(games)
-    if getattr(game, "num_players", 2) == 1:
+    if number_of_players(game) == 1:
         raise ValueError(f"{game.name} is a game of one player: there are no matches in it")
     params, limits = plain_params(game), config.limits
     openings = config.openings.take(game, games // 2, config.seed)

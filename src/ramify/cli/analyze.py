@@ -89,10 +89,7 @@ def analyze(
     ramify analyze connect_four --actions "d d" -s max_seconds=5
     ramify analyze my_game --import my_game.py
     """
-    from ramify.cli.analysis import print_analysis
-    from ramify.engine.result_text import proven_text
     from ramify.presentation.described import describe, picture
-    from ramify.presentation.names import seat_name
 
     if svg is not None and svg.suffix.lower() not in ("", ".svg"):
         fail(f"--svg writes only SVG pictures: give a file such as {svg.with_suffix('.svg')}, not {svg}")
@@ -118,9 +115,18 @@ def analyze(
     if json:
         print_json(data)
     else:
-        names = [seat_name(position.game, player) for player in (0, 1)]
-        proven = "" if result.proven is None else proven_text(result, names)
-        print_analysis(table_console(), data, proven, result.tree(tree) if tree else "")
+        print_result(position.game, result, data, tree)
+
+
+def print_result(game: Game, result: SearchResult, data: dict[str, Any], depth: int) -> None:
+    """Print what a search has found, with its tree to this depth."""
+    from ramify.cli.analysis import print_analysis
+    from ramify.engine.result_text import proven_text
+    from ramify.presentation.names import seat_name
+
+    names = [seat_name(game, player) for player in (0, 1)]
+    proven = "" if result.proven is None else proven_text(result, names)
+    print_analysis(table_console(), data, proven, result.tree(depth) if depth else "")
 
 
 def find_position(name: str, params: dict[str, Any], text: str | None, actions: str, seed: int) -> State:

@@ -85,7 +85,7 @@ def play(
     ramify play hex -p size=11 --against "htp:command=mohex"
     """
     from ramify.cli.analyze import find_position
-    from ramify.presentation.names import is_alone
+    from ramify.games import number_of_players
     from ramify.presentation.opponents import make_adviser, make_opponent
 
     params, settings = options.read_options(game or "hex", param, set_)
@@ -95,7 +95,7 @@ def play(
         fail("--load brings the game and the position: leave out parameters, --state and --actions")
     record = None if load is None else load_game(load, game)
     start = find_position(game or "hex", params, state, actions, seed) if record is None else record.start
-    if is_alone(start.game) and (against is not None or side == 1):
+    if number_of_players(start.game) == 1 and (against is not None or side == 1):
         fail(f"{start.game.name} is a game of one player, whom you play: leave out --against and --side")
     try:
         adviser, knowledge = make_adviser(start, network, (simulations, seconds), seed, settings)

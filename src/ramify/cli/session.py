@@ -16,12 +16,11 @@ from ramify.cli.debug import print_traceback
 from ramify.cli.heat import SHOWN, heat_text, ranking
 from ramify.cli.keys import Keys, has_keys
 from ramify.engine import Searcher, SearchResult
-from ramify.games import Game, State
+from ramify.games import Game, State, number_of_players
 from ramify.games.failures import game_failure
 from ramify.games.files import GameRecord, extensions, write_game
 from ramify.games.notation import UnclearActionError, read_action
 from ramify.presentation.chess_lines import move_name
-from ramify.presentation.names import is_alone
 from ramify.presentation.opponents import Opponent, action_of, fresh
 from ramify.presentation.person_game import PersonGame
 
@@ -52,7 +51,7 @@ MOVES = {  # how to type a move, where an example helps
 
 def introduction(game: Game, side: int, opponent: str, figures: bool = False) -> str:
     """Which player the person is: by name and symbol where the game has them, and by the order of moves."""
-    if is_alone(game):
+    if number_of_players(game) == 1:
         return "You play alone."
     who = sides(game, figures)[side]
     if game.simultaneous:
@@ -177,7 +176,7 @@ class PlaySession(PersonGame):
             self.apply({1 - self.side: action})
             self.report(remark)
             played = True
-        alone = is_alone(self.state.game)  # nobody answers: each position is shown
+        alone = number_of_players(self.state.game) == 1  # nobody answers: each position is shown
         if played or (self.turns and len(self.states[-2].acting) == 1 and (alone or self.state.is_over)):
             self.show()
         if self.state.is_over:
@@ -226,7 +225,7 @@ class PlaySession(PersonGame):
         if self.over:
             return self.say("The game is already over.")
         self.resigned = True
-        if is_alone(self.state.game):
+        if number_of_players(self.state.game) == 1:
             return self.say("You give up. Type 'new' for another game.")
         return self.say("You resign, and the opponent wins. Type 'new' for another game.")
 

@@ -180,16 +180,16 @@ def print_finished(config: TrainConfig, folder: Path, newest: Path) -> None:
 def next_commands(config: TrainConfig, folder: str, *, learned: bool) -> list[list[str]]:
     """What can be done with a run: its network plays, by the model where it is a learned one, and is rated where there
     are matches."""
-    from ramify.presentation.names import is_alone
+    from ramify.games import number_of_players
 
     player = f"{'muzero' if learned else 'search'}:network={folder}"
-    alone = is_alone(config.make_game())
+    alone = number_of_players(config.make_game()) == 1
     # A good player of a task without a time limit would play for ever.
     given = {name: value for name, value in config.params.items() if not alone or value is not None}
     params = [word for item in given.items() for word in ("-p", setting_text(*item))]
     params += [word for module in config.imports for word in ("--import", module)]
     if alone:
-        first = ["watch", config.game, player, *params]
+        first = ["watch", config.game, player, *params, "--simulations", str(config.search.simulations)]
     else:
         first = ["play", config.game, *params, *(["--against", player] if learned else ["--network", folder])]
     more = [["rate", folder]] * (not alone) + [["inspect", folder]] * learned

@@ -13,7 +13,7 @@ from ramify.cli import options
 from ramify.cli.arena import MISTAKES, game_for, read_players
 from ramify.cli.boards import Side, board_text, sides
 from ramify.cli.common import COLUMNS, columns, cut, cut_note, fail, print_position
-from ramify.presentation.names import is_alone
+from ramify.games import number_of_players
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -193,7 +193,7 @@ def watch(
         if "simulations" in settings:  # given for all: the players that nobody has named follow it
             usual = ("search", "search")
         chosen = [player or default for player, default in zip((first, second), usual, strict=True)]
-        if is_alone(made):
+        if number_of_players(made) == 1:
             if second is not None:
                 raise ValueError(f"{game} is a game of one player: name one player, not {second!r} as well")
             del chosen[1]
@@ -324,7 +324,7 @@ def summary(game: Game, returns: Sequence[float]) -> Text:
     from rich.text import Text
 
     text, both = Text(f"{game}: "), sides(game)
-    if is_alone(game):
+    if number_of_players(game) == 1:
         return text.append(f"a return of {returns[0]:g}")
     if returns[0] == returns[1]:
         return text.append("a draw")

@@ -12,7 +12,7 @@ from ramify.games import pyrat as _pyrat  # noqa: F401  # adds presets and deriv
 from ramify.games.broken import BrokenGame
 from ramify.games.check import check_game
 from ramify.games.native import restore_game, restore_state, state_attribute
-from ramify.games.protocol import Game, State, Symmetry
+from ramify.games.protocol import Game, State, Symmetry, number_of_players
 from ramify.games.python_game import PythonGame
 from ramify.games.python_state import PythonState
 from ramify.games.registry import families, list_games, make, presets, register, register_family, register_presets
@@ -51,6 +51,7 @@ __all__ = [
     "families",
     "list_games",
     "make",
+    "number_of_players",
     "presets",
     "register",
     "register_family",

@@ -168,3 +168,8 @@ class Game(Protocol):
     def initial_state(self, seed: int | None = None) -> State:
         """The initial state. The seed matters if it is random; None draws a new seed."""
         ...
+
+
+def number_of_players(game: Game) -> int:
+    """1 for a game in which only player 0 ever acts, which says so by ``num_players``; otherwise 2."""
+    return int(getattr(game, "num_players", 2))

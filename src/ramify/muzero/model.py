@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.engine.batch import LatentModel, LatentOutput
-from ramify.engine.latents import Latents, is_tensor, loaded_torch
+from ramify.engine.latents import Latents, is_tensor, to_device
 
 Floats = NDArray[np.float32]
 
@@ -51,7 +51,7 @@ def as_number(given: Any) -> float:
 def as_inputs(model: Any, array: NDArray[Any]) -> Any:
     """Observations or actions as a latent model takes them: a tensor on its ``input_device``, if it has one."""
     device = getattr(model, "input_device", None)
-    return array if device is None else loaded_torch().from_numpy(array).to(device)
+    return array if device is None else to_device(array, device)
 
 
 def answered(function: Any, *inputs: Any, returns: tuple[str, ...]) -> tuple[Any, ...]:

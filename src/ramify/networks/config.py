@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, field_validator
 from ramify.base import plugins
 from ramify.base.hints import did_you_mean
 from ramify.base.settings import Settings
-from ramify.games import Game
+from ramify.games import Game, number_of_players
 
 if TYPE_CHECKING:
     from ramify.networks.modules import GameNetwork
@@ -265,7 +265,7 @@ class LearnedConfig(NetworkConfig):
         le=1000,
         description=(
             "Values and rewards are distributions over the whole numbers from -support to support, on the scale "
-            "sign(x) (sqrt(|x| + 1) - 1) + 0.001 x; 0: they are single numbers."
+            "sign(x) (sqrt(|x| + 1) - 1) + 0.001 x, whatever ``value`` says; 0: they are single numbers."
         ),
     )
     projection: int = Field(
@@ -285,7 +285,7 @@ class LearnedConfig(NetworkConfig):
             raise ValueError(f"per_player must be True for {game.name}, in which both players act at once")
         if self.per_player and not game.simultaneous:
             raise ValueError(f"a learned model predicts for both players only where both act, not in {game.name}")
-        single = getattr(game, "num_players", 2) == 1
+        single = number_of_players(game) == 1
         found: Literal["alternating", "single", "both"]
         found = "both" if game.simultaneous else "single" if single else "alternating"
         if self.acting not in ("auto", found):

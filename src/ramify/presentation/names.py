@@ -15,11 +15,6 @@ PLAYERS = {  # as drawn in pictures; other games have a first and a second playe
 }
 
 
-def is_alone(game: Game) -> bool:
-    """Whether a game is of one player."""
-    return getattr(game, "num_players", 2) == 1
-
-
 def player_name(game: Game, player: int) -> str:
     """What a game calls one of its players."""
     return PLAYERS.get(game.name, ("The first player", "The second player"))[player]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from ramify.games import State
+from ramify.games import State, number_of_players
 from ramify.games.files import GameRecord, result_of
-from ramify.presentation.names import is_alone
 
 
 class PersonGame:
@@ -69,7 +68,7 @@ class PersonGame:
         """How the game ended, for the person."""
         if self.resigned:
             return "You resigned"
-        if is_alone(self.state.game):
+        if number_of_players(self.state.game) == 1:
             return f"Your return: {float(self.state.returns[self.side]):g}"
         mine, other = (float(self.state.returns[player]) for player in (self.side, 1 - self.side))
         how = "You win" if mine > other else "You lose" if mine < other else "A draw"

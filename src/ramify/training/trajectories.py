@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ramify.engine.config import SearchConfig
-from ramify.games import Game
+from ramify.games import Game, number_of_players
 from ramify.selfplay.records import GameRecord
 from ramify.training.config import TargetConfig
 from ramify.training.samples import (
@@ -94,7 +94,7 @@ def _check_order(game: Game, record: GameRecord, players: int) -> None:
     acting = [move.acting for move in record.moves]
     if players == 2:
         wrong = any(len(one) != 2 for one in acting)
-    elif getattr(game, "num_players", 2) == 1:
+    elif number_of_players(game) == 1:
         wrong = any(one != (0,) for one in acting)
     else:
         wrong = any(len(one) != 1 or one == before for before, one in zip([(), *acting], acting, strict=False))

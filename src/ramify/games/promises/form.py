@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify._core import SAME_RETURNS
 from ramify.games.promises.base import Seen, Stage, Visit, is_chance, promise, short
-from ramify.games.protocol import Game, Symmetry
+from ramify.games.protocol import Game, Symmetry, number_of_players
 
 # The game itself, before any position.
 
@@ -175,7 +175,7 @@ def within_range(visit: Visit) -> Seen:
     if limits is None or not visit.state.is_over:
         return
     least, most = limits
-    returns = visit.state.returns[: getattr(visit.game, "num_players", 2)]
+    returns = visit.state.returns[: number_of_players(visit.game)]
     slack = _rounding(returns)
     if (returns < least - slack).any() or (returns > most + slack).any():
         yield f"returns of a finished game is {returns.tolist()}, but returns_range is {short(limits)}"
