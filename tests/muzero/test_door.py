@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -261,6 +263,137 @@ def test_wrong_answers_of_networks_are_named() -> None:
     root.children[1] = Node(-0.5)
     with pytest.raises(ValueError, match=r"prior of action 1 must be at least 0, not -0.5"):
         MCTS(OneState(), QUIET).run(root, np.zeros(18), [1])
+
+
+@pytest.mark.parametrize("player", [1.0, True, False, np.True_, "1", 2, [0], np.zeros(2, int)])
+def test_players_are_whole_numbers(player: Any) -> None:
+    root = RootNode()
+    with pytest.raises(ValueError, match="to_play must be 0, 1 or None, not"):
+        root.to_play = player
+    for possible in (np.int64(1), 0, None):
+        root.to_play = possible  # type: ignore[assignment]
+        assert root.to_play == possible
+        assert type(root.to_play) in (int, type(None))
+
+
+class Fixed:
+    """A network with one policy for what is observed and others for hidden states, by the number of actions so far."""
+
+    def __init__(self, first: Any, *later: Any) -> None:
+        self.first, self.later = first, later
+
+    def initial_inference(self, observation: Any) -> Any:
+        return (0,), self.first, 0.0
+
+    def recurrent_inference(self, hidden_state: Any, action: int) -> Any:
+        return (hidden_state[0] + 1,), 0.0
+
+    def prediction(self, state: Any) -> Any:
+        return self.later[min(state[0], len(self.later) - 1)], 0.0
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (np.zeros((2, 3)), r"must be one row, of shape \[n\] or \[1, n\], not \[2, 3\]"),
+        (np.zeros((1, 1, 2)), r"not \[1, 1, 2\]"),
+        (None, "must be an array of numbers, not None"),
+        (0.5, "must be an array of numbers, not 0.5"),
+        (["a", "b"], r"must be an array of numbers, not \['a', 'b'\]"),
+        (object(), "must be an array of numbers, not <object"),
+    ],
+)
+def test_policies_are_one_row_of_numbers(policy: Any, message: str) -> None:
+    good = np.zeros(2)
+    for network, function, hidden in (
+        (Fixed(policy, good), "initial_inference", None),
+        (Fixed(good, good, policy), "prediction", None),
+        (Fixed(good, policy), "prediction", (0,)),
+    ):
+        with pytest.raises(ValueError, match=f"the policy logits of {function} .*{message}"):
+            MCTS(network, QUIET).run(RootNode(0, hidden), None, [0, 1])
+    with pytest.raises(ValueError, match=f"the policy logits .*{message}"):
+        mask_policy(policy, [0, 1])
+
+
+def test_policies_of_one_row() -> None:
+    row = np.zeros((1, 2))
+    assert MCTS(Fixed(row, row), QUIET).run(RootNode(0), None, [0, 1])[1] == [0.5, 0.5]
+    assert mask_policy(np.ones((1, 2)), [1]).tolist() == [np.float32(-1e32), 1.0]
+    torch = pytest.importorskip("torch")
+    assert mask_policy(torch.ones(1, 2), [0]).shape == (2,)
+    with pytest.raises(ValueError, match=r"not \[2, 3\]"):
+        mask_policy(torch.ones(2, 3), [0])
+
+
+def test_policies_are_of_equal_length() -> None:
+    short, long = np.zeros(2), np.zeros(3)
+    for network, hidden, message in (
+        (Fixed(short, long), None, "prediction gave logits of 3 actions, but initial_inference gave 2 at the root"),
+        (Fixed(short, [0.0]), None, "prediction gave logits of 1 action, but initial_inference gave 2 at the root"),
+        (Fixed(long, short, long), (0,), "prediction gave logits of 3 actions, but it gave 2 at the root"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MCTS(network, QUIET).run(RootNode(0, hidden), None, [0, 1])
+
+
+@pytest.mark.parametrize("given", [None, 5, np.array(3), [[0], [1, 2]]])
+def test_legal_actions_are_a_list(given: Any) -> None:
+    with pytest.raises(ValueError, match="legal_actions must be a list of whole numbers, not"):
+        MCTS(OneState(), QUIET).run(RootNode(0), np.zeros(18), given)
+    with pytest.raises(ValueError, match="legal_actions must be a list of whole numbers, not"):
+        mask_policy(np.zeros(3), given)
+
+
+@pytest.mark.parametrize("given", [[2, 1, 1], np.array([0, 1, 1, 0, 0, 0, 1, 0, 0])])
+def test_actions_are_given_once(given: Any) -> None:
+    action = max(given, key=list(given).count)
+    with pytest.raises(ValueError, match=rf"legal_actions has action {action} twice: .* use numpy.flatnonzero\(mask\)"):
+        MCTS(OneState(), QUIET).run(RootNode(0), np.zeros(18), given)
+
+
+@pytest.mark.parametrize("temperature", [None, "1", [1.0], np.ones(2)])
+def test_temperatures_are_numbers(temperature: Any) -> None:
+    with pytest.raises(ValueError, match="temperature must be a number, not"):
+        select_action(OneState(), QUIET, np.zeros(18), [1], temperature)
+
+
+def test_settings_are_replaced_and_not_set() -> None:
+    config = MCTSConfig()
+    with pytest.raises(ValueError, match=r"cannot be changed: use config.replace\(num_simulations=800\)$"):
+        config.num_simulations = 800  # type: ignore[misc]
+    assert config.num_simulations == 50
+    assert config.replace(num_simulations=800).num_simulations == 800
+
+
+def test_latent_models_are_no_evaluators() -> None:
+    pytest.importorskip("torch")
+    state = rf.make("tictactoe").initial_state()
+    network = rf.networks.make(state.game, {"kind": "muzero", "blocks": 1, "channels": 8})
+    for model in (HashedModel(9), rf.evaluators.LatentNetwork(network)):
+        message = rf"{type(model).__name__} is a latent model, .* in place of the game: ramify.Searcher\(model\).run"
+        with pytest.raises(TypeError, match=message):
+            rf.search(state, model)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=message):
+            rf.Searcher(state.game, model)  # type: ignore[arg-type]
+        assert rf.Searcher(model).run(state).visits.sum() > 0
+
+
+@pytest.mark.parametrize("name", ["muzero-connect-four", Path("muzero-connect-four")])
+def test_names_of_learned_networks_are_loaded_first(name: Any) -> None:
+    pytest.importorskip("torch")
+    way = "ramify.networks.load(ramify.arena.network_file('muzero-connect-four'))"
+    with pytest.raises(TypeError, match=rf"not \w+; load one with {re.escape(way)}$"):
+        rf.evaluators.LatentNetwork(name)
+    model = rf.evaluators.LatentNetwork(rf.networks.load(rf.arena.network_file(str(name))))
+    assert model.num_actions == 7
+
+
+def test_a_latent_model_says_who_acts() -> None:
+    root = RootNode(0)
+    MCTS(HashedModel(9), QUIET.replace(acting="single")).run(root, walk("tictactoe", 0).observation(), range(9))
+    assert {child.to_play for child in root.children.values() if child.visit_count} == {1}
+    assert "a latent model's own attribute acting overrides it" in str(MCTSConfig.model_fields["acting"].description)
 
 
 def test_a_single_player_keeps_the_move() -> None:

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -75,6 +75,15 @@ class Settings(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise SettingsError(explain(error, type(self))) from None
+
+    if not TYPE_CHECKING:  # a type checker that saw it would allow every assignment
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            try:
+                super().__setattr__(name, value)
+            except ValidationError:
+                message = f"settings are frozen and cannot be changed: use config.replace({name}={value!r})"
+                raise SettingsError(message) from None
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some settings changed."""

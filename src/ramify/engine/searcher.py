@@ -86,6 +86,11 @@ def make_source(
     if evaluator is None or isinstance(evaluator, NativeEvaluator):
         return RulesSource(game, None)
     if not hasattr(evaluator, "evaluate"):
+        if not isinstance(evaluator, type) and hasattr(evaluator, "initial") and hasattr(evaluator, "recurrent"):
+            raise TypeError(
+                f"{type(evaluator).__name__} is a latent model, which is searched in place of the game: "
+                "ramify.Searcher(model).run(state)"
+            )
         raise TypeError(f"evaluator must have a method evaluate(batch); {_instead_of(evaluator)}")
     if isinstance(cache, int):
         return RulesSource(game, evaluator, cache=EvaluationCache(evaluator, cache) if cache else None)

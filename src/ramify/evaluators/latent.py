@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, cast
@@ -41,7 +42,10 @@ class LatentNetwork:
         self, module: nn.Module, device: str | torch.device | None = None, *, threads: int = 1, compile: bool = False
     ) -> None:
         if not isinstance(module, LearnedModel):
-            raise TypeError(f"a latent search needs a learned network (kind muzero), not {type(module).__name__}")
+            hint = ""
+            if isinstance(module, str | os.PathLike):
+                hint = f"; load one with ramify.networks.load(ramify.arena.network_file({os.fspath(module)!r}))"
+            raise TypeError(f"a latent search needs a learned network (kind muzero), not {type(module).__name__}{hint}")
         self.input_device = choose_device(device)
         if self.input_device.type == "mps":
             raise ValueError("learned models run on cpu or cuda, not on mps")

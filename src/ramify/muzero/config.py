@@ -26,7 +26,9 @@ class MCTSConfig(Settings):
     pb_c_init: float = Field(1.25, ge=0, le=1e9, description="Exploration constant of PUCT.")
     discount: float = Field(0.997, gt=0, le=1, description="Discount factor per action.")
     acting: Literal["alternating", "single"] = Field(
-        "alternating", description="Who acts inside the model: two players in turn, or a single one."
+        "alternating",
+        description="Who acts inside the model: two players in turn, or a single one; a latent model's own "
+        "attribute acting overrides it.",
     )
 
     def search(self) -> SearchConfig:

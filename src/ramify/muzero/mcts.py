@@ -16,13 +16,16 @@ from ramify.engine.seen import SeenPosition
 from ramify.muzero.config import MCTSConfig
 from ramify.muzero.model import (
     INITIAL,
+    LOGITS_OF,
     PREDICTION,
     OneByOne,
     Tree,
     answered,
     as_inputs,
+    as_logits,
     as_number,
     as_numbers,
+    as_row,
     hidden_rows,
 )
 from ramify.muzero.node import Node, RootNode
@@ -66,7 +69,7 @@ class MCTS:
         """
         actions = _checked_actions(root, legal_actions)
         evaluated = self._evaluate(root, observation)
-        model = self._model(evaluated)
+        model = self._model(evaluated, root)
         tree = Tree(model, _with_priors(evaluated, root))
         searcher = Searcher(tree, config=self.config.search(), seed=int(self._rng.integers(2**63)))
         player = root.to_play or 0
@@ -82,12 +85,12 @@ class MCTS:
         hidden, network = root.hidden_state, self.network
         if hasattr(network, "initial_inference"):
             if hidden is None:
-                hidden, logits, value = answered(network.initial_inference, observation, returns=INITIAL)
+                hidden, policy, value = answered(network.initial_inference, observation, returns=INITIAL)
+                logits = as_logits(policy, LOGITS_OF.format("initial_inference"))
             else:
-                logits, value = answered(network.prediction, hidden, returns=PREDICTION)
-            return LatentOutput(
-                hidden_rows([hidden]), as_numbers(logits).reshape(1, -1), np.array([as_number(value)], np.float32)
-            )
+                policy, value = answered(network.prediction, hidden, returns=PREDICTION)
+                logits = as_logits(policy, LOGITS_OF.format("prediction"))
+            return LatentOutput(hidden_rows([hidden]), logits[None], np.array([as_number(value)], np.float32))
         if hidden is not None:
             raise ValueError(
                 "a latent model encodes its roots itself: give RootNode(0) without a hidden state, or a network with "
@@ -95,9 +98,10 @@ class MCTS:
             )
         return _encoded(network, observation)
 
-    def _model(self, evaluated: LatentOutput) -> LatentModel:
+    def _model(self, evaluated: LatentOutput, root: RootNode) -> LatentModel:
         if hasattr(self.network, "initial_inference"):
-            return OneByOne(self.network, np.shape(evaluated.logits)[-1], self.config.acting)
+            counted_by = "initial_inference" if root.hidden_state is None else "it"  # prediction
+            return OneByOne(self.network, np.shape(evaluated.logits)[-1], self.config.acting, counted_by)
         return cast(LatentModel, self.network)
 
 
@@ -158,7 +162,10 @@ def _checked_actions(root: RootNode, legal_actions: Sequence[int]) -> list[int]:
 
 def _as_actions(legal_actions: Any) -> list[int]:
     """Legal actions as numbers; raises a ValueError for what are none, such as a mask."""
-    given = legal_actions.cpu().numpy() if is_tensor(legal_actions) else np.asarray(list(legal_actions))
+    try:
+        given = legal_actions.cpu().numpy() if is_tensor(legal_actions) else np.asarray(list(legal_actions))
+    except (TypeError, ValueError):  # not iterable, or lists of different lengths
+        given = np.array(None)  # refused below
     if given.size == 0:
         return []
     if given.dtype == bool:
@@ -167,7 +174,14 @@ def _as_actions(legal_actions: Any) -> list[int]:
         raise ValueError(f"legal_actions must be a list of whole numbers, not {legal_actions!r}")
     if given.min() < 0:
         raise ValueError(f"legal_actions must be numbers of actions, from 0 on, not {int(given.min())}")
-    return [int(action) for action in given]
+    actions = [int(action) for action in given]
+    if len(set(actions)) < len(actions):
+        twice = next(action for action in actions if actions.count(action) > 1)
+        raise ValueError(
+            f"legal_actions has action {twice} twice: give the number of each legal action once; for a mask, use "
+            "numpy.flatnonzero(mask)"
+        )
+    return actions
 
 
 def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
@@ -175,12 +189,21 @@ def mask_policy(policy: Any, legal_actions: Sequence[int]) -> Any:
     legal = _as_actions(legal_actions)
     if not legal:
         raise ValueError("there are no legal actions")
-    logits: Any = policy.reshape(-1) if is_tensor(policy) else as_numbers(policy).reshape(-1)
+    logits: Any = as_row(policy) if is_tensor(policy) else as_logits(policy)
     if max(legal) >= len(logits):
         raise ValueError(f"action {max(legal)} has no policy: there are {len(logits)} actions")
     masked = logits.new_full(logits.shape, MASKED) if is_tensor(logits) else np.full_like(logits, MASKED)
     masked[legal] = logits[legal]
     return masked
+
+
+def _check_temperature(temperature: Any) -> None:
+    try:
+        possible = bool(temperature >= 0)
+    except (TypeError, ValueError, RuntimeError):  # texts, None, and arrays and tensors of several numbers
+        raise ValueError(f"temperature must be a number, not {temperature!r}") from None
+    if not possible:
+        raise ValueError(f"temperature must be at least 0, not {temperature!r}")
 
 
 def select_action(
@@ -196,8 +219,7 @@ def select_action(
 
     ``seed`` determines noise and choice; None draws one.
     """
-    if not temperature >= 0:
-        raise ValueError(f"temperature must be at least 0, not {temperature!r}")
+    _check_temperature(temperature)
     rng = np.random.default_rng(seed)
     search = MCTS(network, config, seed=int(rng.integers(2**63)))
     actions, probabilities = search.run(RootNode(0), observation, legal_actions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -48,6 +49,25 @@ def as_number(given: Any) -> float:
     return float(number.reshape(()))
 
 
+def as_logits(policy: Any, what: str = "the policy logits") -> Floats:
+    """A policy as one row of logits; ``what`` names it in the ValueError that is raised for anything else."""
+    try:
+        logits = None if policy is None else as_numbers(policy)
+    except (TypeError, ValueError):
+        logits = None
+    if logits is None or not logits.ndim:
+        raise ValueError(f"{what} must be an array of numbers, not {reprlib.repr(policy)}")
+    return cast(Floats, as_row(logits, what))
+
+
+def as_row(logits: Any, what: str = "the policy logits") -> Any:
+    """Logits of shape [n] or [1, n], an array or a tensor, as [n]."""
+    shape = list(logits.shape)
+    if len(shape) != 1 and (len(shape) != 2 or shape[0] != 1):
+        raise ValueError(f"{what} must be one row, of shape [n] or [1, n], not {shape}")
+    return logits.reshape(-1)
+
+
 def as_inputs(model: Any, array: NDArray[Any]) -> Any:
     """Observations or actions as a latent model takes them: a tensor on its ``input_device``, if it has one."""
     device = getattr(model, "input_device", None)
@@ -66,17 +86,23 @@ def answered(function: Any, *inputs: Any, returns: tuple[str, ...]) -> tuple[Any
 INITIAL = ("hidden state", "policy logits", "value")
 RECURRENT = ("next hidden state", "reward")
 PREDICTION = ("policy logits", "value")
+LOGITS_OF = "the policy logits of {}"
 
 
 class OneByOne:
-    """A network with the three functions of ``MuZeroNetwork`` as a latent model, row by row."""
+    """A network with the three functions of ``MuZeroNetwork`` as a latent model, row by row.
 
-    def __init__(self, network: MuZeroNetwork, num_actions: int, acting: str) -> None:
+    ``counted_by`` is what gave ``num_actions`` logits at the root, for error messages.
+    """
+
+    def __init__(self, network: MuZeroNetwork, num_actions: int, acting: str, counted_by: str) -> None:
         self.network, self.num_actions, self.acting = network, num_actions, acting
+        self._counted_by = counted_by
 
     def initial(self, observations: Any) -> LatentOutput:
         found = [answered(self.network.initial_inference, row, returns=INITIAL) for row in observations]
-        return self._output([hidden for hidden, _, _ in found], [found_row[1:] for found_row in found], None)
+        policies = [as_logits(policy, LOGITS_OF.format("initial_inference")) for _, policy, _ in found]
+        return self._output([hidden for hidden, _, _ in found], policies, [value for _, _, value in found], None)
 
     def recurrent(self, latents: Any, actions: Any) -> LatentOutput:
         moved = [
@@ -84,13 +110,24 @@ class OneByOne:
             for latent, action in zip(latents, actions, strict=True)
         ]
         answers = [answered(self.network.prediction, hidden, returns=PREDICTION) for hidden, _ in moved]
-        return self._output([hidden for hidden, _ in moved], answers, [as_number(reward) for _, reward in moved])
+        policies = [self._predicted(policy) for policy, _ in answers]
+        rewards = np.array([as_number(reward) for _, reward in moved], np.float32)
+        return self._output([hidden for hidden, _ in moved], policies, [value for _, value in answers], rewards)
 
-    def _output(self, hidden: list[Any], answers: list[Any], rewards: list[float] | None) -> LatentOutput:
-        logits = np.stack([as_numbers(policy).reshape(-1) for policy, _ in answers])
-        values = np.array([as_number(value) for _, value in answers], np.float32)
-        paid = None if rewards is None else np.array(rewards, np.float32)
-        return LatentOutput(hidden_rows(hidden), logits, values, paid)
+    def _predicted(self, policy: Any) -> Floats:
+        logits = as_logits(policy, LOGITS_OF.format("prediction"))
+        if (count := len(logits)) != self.num_actions:
+            actions = "1 action" if count == 1 else f"{count} actions"
+            raise ValueError(
+                f"prediction gave logits of {actions}, but {self._counted_by} gave {self.num_actions} at the root"
+            )
+        return logits
+
+    def _output(
+        self, hidden: list[Any], policies: list[Floats], values: list[Any], rewards: Floats | None
+    ) -> LatentOutput:
+        numbers = np.array([as_number(value) for value in values], np.float32)
+        return LatentOutput(hidden_rows(hidden), np.stack(policies), numbers, rewards)
 
 
 def hidden_rows(hidden: list[Any]) -> Any:

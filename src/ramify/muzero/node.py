@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, MutableMapping
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from ramify.engine.result import Report, SearchResult
 from ramify.muzero.model import Tree
@@ -176,6 +179,14 @@ class RootNode(Node):
     @to_play.setter
     def to_play(self, player: int | None) -> None:
         self._refuse("to_play")
-        if player not in (None, 0, 1):
-            raise ValueError(f"to_play must be 0, 1 or None, not {player!r}")
-        self._given_player = player
+        self._given_player = None if player is None else _as_player(player)
+
+
+def _as_player(player: Any) -> int:
+    try:
+        number = -1 if isinstance(player, bool | np.bool_) else operator.index(player)
+    except TypeError:  # fractions, texts and lists
+        number = -1
+    if number not in (0, 1):
+        raise ValueError(f"to_play must be 0, 1 or None, not {player!r}")
+    return number
