@@ -13,7 +13,7 @@ import pytest
 import ramify as rf
 from ramify.arena.runs import RatingPlan, rate_run, read_rating, run_pairings, spaced
 from ramify.games.registry import _python_games
-from ramify.training import load_config, train
+from ramify.training import load_config, read_metrics, train
 
 pytest.importorskip("sqlalchemy")
 
@@ -137,6 +137,24 @@ def test_every_game_can_be_rated_and_reported(run, tmp_path, name, changes, titl
     page = report_of(folder)
     assert title in page
     check_page(page)
+
+
+def test_the_report_on_a_single_player_tells_the_return(run, tmp_path):
+    pytest.importorskip("gymnasium")
+    changes = {"params__time_limit": 9, "loop__overlap": False}
+    folder = trained("gym:CartPole-v1", tmp_path / "run", **changes)
+    assert run("report", "run")[0] == 0
+    text = visible(report_of(folder))
+    last = list(read_metrics(folder / "metrics.jsonl", "iteration"))[-1]
+    assert f"The mean return of the self-play games of the latest iteration is {last['mean_return']:.2f}." in text
+    assert "Mean return, by step" in text
+    assert "won" not in text
+    assert "ramify rate" not in text
+    check_page(report_of(folder))
+    lines = (folder / "metrics.jsonl").read_text().replace("mean_return", "first_wins")  # as earlier versions wrote it
+    (folder / "metrics.jsonl").write_text(lines)
+    assert run("report", "run")[0] == 0
+    assert "won" not in visible(report_of(folder))
 
 
 def test_a_run_that_has_only_begun(run, tmp_path):

@@ -77,6 +77,9 @@ def test_time_limits() -> None:
         assert not state.is_over
         state.apply(action)
     assert state.is_over
+    assert state.truncated
+    assert pickle.loads(pickle.dumps(state)).truncated
+    assert not rf.make(CARTPOLE).state(actions=[0] * 5).truncated
     assert rf.make(CARTPOLE).params == {}
     assert rf.make(CARTPOLE, time_limit=None).params == {"time_limit": None}
 
@@ -133,7 +136,10 @@ def test_numbers_that_are_not_bytes_stay_as_they_are() -> None:
         ("gym:Nothing-v7", {}, "Gymnasium cannot make 'Nothing-v7'"),
         ("gym:Pendulum-v1", {}, "its actions are"),
         ("gym:Blackjack-v1", {}, "its observations are Tuple"),
-        ("gym:CartPole-v1", {"time_limit": 0}, "time_limit must be a positive whole number"),
+        *(
+            (CARTPOLE, {"time_limit": wrong}, f"time_limit must be a positive whole number or None, not {wrong!r}")
+            for wrong in (0, -1, 1.5, "x", True)
+        ),
         ("gym:CartPole-v1", {"colour": 3}, "cannot make 'CartPole-v1' with"),
     ],
 )

@@ -53,6 +53,17 @@ def taken(folder: Path) -> dict[str, int]:
     return read_progress(found)["taken"]
 
 
+def test_metrics_of_shards_are_combined():
+    """Also with those that an earlier version left behind in an interrupted run."""
+    parts = [
+        {"games": 1.0, "game_length": 8.0, "mean_return": 2.0},
+        {"games": 3.0, "game_length": 4.0, "mean_return": 6.0},
+    ]
+    assert overlap.joined(parts) == {"games": 4.0, "game_length": 5.0, "mean_return": 5.0}
+    before = {"games": 4.0, "game_length": 7.0, "draws": 0.0, "first_wins": 1.0}
+    assert overlap.joined([before, *parts]) == {"games": 8.0, "game_length": 6.0}
+
+
 class AtOnce:
     """An executor without processes, so that runs take no time to start."""
 

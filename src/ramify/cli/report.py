@@ -14,6 +14,7 @@ from ramify.cli import html
 from ramify.cli.common import fail, print_json
 from ramify.cli.rate import Run, find_run
 from ramify.cli.train import PROBLEMS
+from ramify.games import Game, number_of_players
 from ramify.games.percent import percentages
 from ramify.presentation.names import duration, game_title
 
@@ -48,6 +49,7 @@ CURVES = {  # metric of an iteration: title and explanation of its chart
         "How much of a learned model's policy is on legal actions after the last action of an unroll.",
     ),
     "game_length": ("Game length", "Average number of turns in self-play games."),
+    "mean_return": ("Mean return", "Average return of self-play games, in the points of the game. Higher is better."),
 }
 JUDGED = "Losses are measured on the newest positions of each iteration, before the network has trained on them."
 PERCENT = ("new_top1", "new_legal_mass_last")
@@ -92,8 +94,8 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     iterations, rating = list(read_metrics(folder / "metrics.jsonl", "iteration")), read_rating(folder)
     samples = sample_section(folder, game, rating)
     sections = [
-        ("How strong it is", strength_section(folder, rating)),
-        ("How it learned", learning_section(iterations)),
+        ("How strong it is", strength_section(folder, game, rating)),
+        ("How it learned", learning_section(game, iterations)),
         ("Sample games", samples.html),
         ("What it thinks", thought_section(folder, config, game, samples.first)),
         ("About this run", html.facts(run_facts(folder, config, rating))),
@@ -121,8 +123,10 @@ def subtitle(config: TrainConfig, iterations: Sequence[Mapping[str, float]]) -> 
     )
 
 
-def strength_section(folder: Path, rating: dict[str, Any] | None) -> str:
-    """Ratings as a chart over training steps and as a table."""
+def strength_section(folder: Path, game: Game, rating: dict[str, Any] | None) -> str:
+    """Ratings as a chart over training steps and as a table; nothing where one player has no matches to rate."""
+    if rating is None and number_of_players(game) == 1:
+        return ""
     if rating is None:
         return html.paragraph(
             f"This run has not been rated yet. To see the ratings of its checkpoints here, run `ramify rate {folder}` "
@@ -177,7 +181,7 @@ def percent(number: int | None) -> str:
     return "" if number is None else f"{number}%"
 
 
-def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
+def learning_section(game: Game, iterations: Sequence[Mapping[str, float]]) -> str:
     """A chart for each metric, and the results of the latest self-play games."""
     figures = []
     for name, (title, text) in CURVES.items():
@@ -187,14 +191,22 @@ def learning_section(iterations: Sequence[Mapping[str, float]]) -> str:
             figures.append(html.figure(html.curve(values, steps, percent=name in PERCENT), f"{title}, by step", text))
     if not iterations:
         return html.paragraph("There are no learning curves before the end of the first iteration.")
+    ended = latest_games(game, iterations)
+    return (html.paragraph(JUDGED) + html.row(figures) if figures else "") + (html.paragraph(ended) if ended else "")
+
+
+def latest_games(game: Game, iterations: Sequence[Mapping[str, float]]) -> str:
+    """How the self-play games of the latest iteration ended; nothing where an earlier version did not write it."""
     last = iterations[-1]
+    if number_of_players(game) == 1:
+        mean = last.get("mean_return")
+        return "" if mean is None else f"The mean return of the self-play games of the latest iteration is {mean:,.2f}."
     shares = percentages([last["first_wins"], last["draws"], max(0.0, 1 - last["first_wins"] - last["draws"])])
     drawn = f"{shares[1]}% were draws, and " if any(line["draws"] for line in iterations) else "and "
-    ended = (
+    return (
         f"In the self-play games of the latest iteration, the first player won {shares[0]}%, "
         f"{drawn}the second player won {shares[2]}%."
     )
-    return (html.paragraph(JUDGED) + html.row(figures) if figures else "") + html.paragraph(ended)
 
 
 def run_facts(folder: Path, config: TrainConfig, rating: dict[str, Any] | None) -> dict[str, str]:

@@ -37,6 +37,7 @@ CURVES = {  # the metrics of iterations to show
     "new_explained_variance": "explained variance of the value",
     "new_legal_mass_last": "policy on legal actions after the unroll",
     "game_length": "game length",
+    "mean_return": "mean return",
 }
 
 

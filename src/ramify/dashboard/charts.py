@@ -34,6 +34,7 @@ CURVES = (
     Curve("Evaluations per second", "iteration", "evaluations_per_s", "Of the network in self-play."),
     Curve("Evaluator busy", "iteration", "evaluator_busy", "Share of the time of self-play.", percent=True),
     Curve("Game length", "iteration", "game_length", "Turns of a self-play game."),
+    Curve("Mean return", "iteration", "mean_return", "Of self-play games for one player."),
     Curve("Learning rate", "step", "learning_rate"),
 )
 

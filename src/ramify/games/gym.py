@@ -1,9 +1,9 @@
 """``gym:NAME``: Gymnasium's tasks as games of one player.
 
 Player 0 acts and is paid; player 1 never does. Parameters are those of ``gymnasium.make``, and ``time_limit``: the
-number of actions after which an episode ends, None for no limit, by default the task's own. Observations are
-vectors, images as planes, or one of n choices as a vector with a one. What a position is, and how a search comes back
-to one, is described in ``simulators.py``.
+number of actions after which an episode ends, None for no limit, by default the task's own. A state that such a limit
+has ended is ``truncated``. Observations are vectors, images as planes, or one of n choices as a vector with a one. What
+a position is, and how a search comes back to one, is described in ``simulators.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from ramify._core import InvalidInput
 from ramify.games.simulators import Seen, SimulatedGame, observation_shape, observed, whole_actions
 
-OWN = -1  # time_limit: that of the task
+OWN: Any = object()  # time_limit: that of the task
 
 
 def _gymnasium() -> Any:
@@ -31,10 +31,10 @@ class GymGame(SimulatedGame):
 
     def __init__(self, task: str, time_limit: int | None = OWN, **params: Any) -> None:
         self._task, self._options, self.time_limit = task, params, time_limit
-        if time_limit is not None and (isinstance(time_limit, bool) or time_limit < OWN or time_limit == 0):
+        if time_limit not in (None, OWN) and (type(time_limit) is not int or time_limit < 1):
             raise InvalidInput(f"gym:{task}: time_limit must be a positive whole number or None, not {time_limit!r}")
         self.name = f"gym:{task}"
-        own = {} if time_limit == OWN else {"time_limit": time_limit}
+        own = {} if time_limit is OWN else {"time_limit": time_limit}
         self.params = {**own, **params}
         first = self._new()
         self.num_actions = whole_actions(first.action_space, self.name)
@@ -45,7 +45,7 @@ class GymGame(SimulatedGame):
 
     def _new(self) -> Any:
         gymnasium = _gymnasium()
-        limit = {} if self.time_limit == OWN else {"max_episode_steps": self.time_limit or -1}
+        limit = {} if self.time_limit is OWN else {"max_episode_steps": self.time_limit or -1}
         try:
             return gymnasium.make(self._task, **limit, **self._options, disable_env_checker=True)
         except gymnasium.error.Error as error:
@@ -59,11 +59,12 @@ class GymGame(SimulatedGame):
 
     def _turn(self, task: Any, actions: tuple[int, ...]) -> tuple[Seen, tuple[float, float]]:
         observation, reward, terminated, truncated, _ = task.step(actions[0])
-        return self._seen(observation, bool(terminated or truncated)), (float(reward), 0.0)
+        seen = self._seen(observation, bool(terminated or truncated), bool(truncated and not terminated))
+        return seen, (float(reward), 0.0)
 
-    def _seen(self, observation: Any, over: bool) -> Seen:
+    def _seen(self, observation: Any, over: bool, truncated: bool = False) -> Seen:
         planes = observed(self._space, observation)
-        return Seen((planes, planes), () if over else (0,), () if over else (self._all_actions,))
+        return Seen((planes, planes), () if over else (0,), () if over else (self._all_actions,), truncated)
 
     def _draws(self, task: Any) -> Any:
         generator = getattr(task.unwrapped, "_np_random", None)

@@ -36,6 +36,7 @@ class Seen:
     observations: tuple[NDArray[np.float32], ...]
     acting: tuple[int, ...]
     legal: tuple[tuple[int, ...], ...]  # of each acting player
+    truncated: bool = False  # it is over by a limit, and not by the task
 
     def same_as(self, other: Seen) -> bool:
         """Whether both can be the same position."""
@@ -82,6 +83,18 @@ class Position:
 def _restored(game: SimulatedGame, seed: int, turns: tuple[tuple[int, ...], ...]) -> Position:
     position: Position = game.state(seed, turns).position
     return position
+
+
+class SimulatedState(PythonState):
+    """The state of a simulator's game, which also knows whether a limit has ended it."""
+
+    __slots__ = ()
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the game is over by a limit, and not by the task: training takes it as cut."""
+        seen: Seen = self.position.seen
+        return seen.truncated
 
 
 class SimulatedGame(PythonGame):
@@ -136,6 +149,9 @@ class SimulatedGame(PythonGame):
             return Simulator(self._new())
 
     # --- the game ---
+
+    def initial_state(self, seed: int | None = None) -> SimulatedState:
+        return SimulatedState(self, super().initial_state(seed).position)
 
     def start(self, rng: np.random.Generator) -> Position:
         return self._begin(int(rng.integers(2**31)))
@@ -199,14 +215,14 @@ class SimulatedGame(PythonGame):
         numbers = np.array2string(shown[:8], precision=3, suppress_small=True)
         return f"{len(position.turns)} actions, seen {numbers}{' …' if shown.size > 8 else ''}"
 
-    def state(self, seed: Any = 0, actions: Any = (), **unknown: Any) -> PythonState:  # type: ignore[override]
+    def state(self, seed: Any = 0, actions: Any = (), **unknown: Any) -> SimulatedState:  # type: ignore[override]
         """The state after these actions from the start with this seed, as in `state.fields`."""
         refuse_parts(self.name, ["seed", "actions"], unknown)
         if not isinstance(actions, list | tuple):
             raise InvalidInput(f"{self.name}: actions must be a list, not {reprlib.repr(actions)}")
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**31:
             raise InvalidInput(f"{self.name}: seed must be a whole number below 2**31, not {reprlib.repr(seed)}")
-        state = PythonState(self, self._begin(seed))
+        state = SimulatedState(self, self._begin(seed))
         for number, given in enumerate(actions, 1):
             try:
                 state.apply(*(given if isinstance(given, list | tuple) else [given]))

@@ -60,7 +60,7 @@ def train_alternating(training: Training) -> None:
             discarded=training.consumed.discarded,
             discarded_before=training.consumed.discarded_before,
         )
-        training.end_iteration(game_figures([game.record for game in fresh]), consumed)
+        training.end_iteration(game_figures(training.game, [game.record for game in fresh]), consumed)
 
 
 def fresh_games(training: Training) -> Games:

@@ -220,7 +220,7 @@ def load_shard(path: Path, config: TrainConfig, players: int, heads: tuple[str, 
     boards = config.make_games()
     stage = stage_of(header, boards)
     samples = compacted(training_samples(boards[stage], games, config.search, config, players, heads))
-    return samples, game_figures(games), [one.number for one in games], stage
+    return samples, game_figures(boards[stage], games), [one.number for one in games], stage
 
 
 def stage_now(training: Training) -> int:
@@ -393,7 +393,7 @@ class OverlappedTrainer:
 def joined(parts: list[dict[str, float]]) -> dict[str, float]:
     """Combine the metrics of several shards."""
     games = sum(part["games"] for part in parts)
-    names = ("game_length", "draws", "first_wins")
+    names = [name for name in parts[0] if name != "games" and all(name in part for part in parts)]
     return {
         "games": games,
         **{name: sum(part[name] * part["games"] for part in parts) / max(games, 1) for name in names},

@@ -10,7 +10,7 @@ import torch
 from ramify.engine.config import SearchConfig
 from ramify.evaluators.latent import LatentNetwork
 from ramify.evaluators.network import Network
-from ramify.games import Game
+from ramify.games import Game, number_of_players
 from ramify.networks import GameNetwork, LearnedModel
 from ramify.selfplay.play import SelfPlay
 from ramify.selfplay.records import GameRecord, Header
@@ -74,14 +74,16 @@ def speed(progress: Progress) -> dict[str, float]:
     }
 
 
-def game_figures(games: list[GameRecord]) -> dict[str, float]:
-    """Metrics of games."""
-    count = max(len(games), 1)
+def game_figures(game: Game, records: list[GameRecord]) -> dict[str, float]:
+    """Metrics of games: how they ended, which is the return of a single player."""
+    count = max(len(records), 1)
+    made = {"games": float(len(records)), "game_length": sum(len(record.moves) for record in records) / count}
+    if number_of_players(game) == 1:
+        return {**made, "mean_return": sum(float(record.returns[0]) for record in records) / count}
     return {
-        "games": float(len(games)),
-        "game_length": sum(len(game.moves) for game in games) / count,
-        "draws": sum(bool(game.returns[0] == game.returns[1]) for game in games) / count,
-        "first_wins": sum(bool(game.returns[0] > game.returns[1]) for game in games) / count,
+        **made,
+        "draws": sum(bool(record.returns[0] == record.returns[1]) for record in records) / count,
+        "first_wins": sum(bool(record.returns[0] > record.returns[1]) for record in records) / count,
     }
 
 

@@ -135,6 +135,7 @@ def game_samples(
 ) -> Samples:
     """The recorded positions of one game."""
     states, rewards = replay(game, record)
+    record = cut_by_limits(record, states[-1])
     values = values_and_draws(record, rewards, targets, search.discount)
     returns = value_targets(record, rewards, RETURNS, search.discount).sum(axis=1) if "payoffs" in heads else None
     collected_by = collectors(states, record) if "cheese" in heads else None
@@ -221,6 +222,11 @@ def replay(game: Game, record: GameRecord) -> tuple[list[State], NDArray[np.floa
     if len(rewards):
         rewards[-1] += record.returns - rewards.sum(axis=0)
     return states, rewards
+
+
+def cut_by_limits(record: GameRecord, last: State) -> GameRecord:
+    """The record, as a cut one if a limit has ended the game (``truncated``): there too, what follows is unknown."""
+    return replace(record, cut=True) if getattr(last, "truncated", False) else record
 
 
 def value_targets(

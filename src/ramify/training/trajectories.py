@@ -16,6 +16,7 @@ from ramify.training.samples import (
     Samples,
     blank,
     by_number,
+    cut_by_limits,
     fill_policies,
     join,
     replay,
@@ -68,6 +69,7 @@ def game_trajectory(
     """The moves of one game."""
     _check_order(game, record, players)
     states, rewards = replay(game, record)
+    record = cut_by_limits(record, states[-1])
     made = _blank(game, len(record.moves), players)
     made.games[:] = record.number
     made.ended[:] = not record.cut
