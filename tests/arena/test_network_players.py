@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ import pytest
 import ramify as rf
 from ramify.arena import player_config, read_player
 from ramify.arena.player import Turn
-from ramify.arena.search_player import NetworkPlayer, NetworkPlayerConfig
+from ramify.arena.search_player import NetworkPlayer, NetworkPlayerConfig, SearchPlayerConfig
 from ramify.base.shipped import shipped_networks
 from ramify.engine.batch import batch_of
 from tests.arena.helpers import turns_of
@@ -162,3 +163,32 @@ def test_shipped_models_are_searched_as_they_were_trained() -> None:
         "discount": 0.5,
     }
     assert player_config("muzero", network="muzero-connect-four").normalize == "minmax"  # type: ignore[attr-defined]
+
+
+def test_models_of_a_run_are_searched_as_they_were_trained(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    network = tmp_path / "checkpoints" / "000001" / "network.safetensors"
+    network.parent.mkdir(parents=True)
+    rf.networks.save(network, rf.networks.make(rf.make("tictactoe"), "muzero-mlp:1x8"))
+    search = rf.SearchConfig(discount=0.9, normalize="none", noise_fraction=0.25, simulations=7).model_dump()
+    marker = tmp_path / "ramify-run.json"
+
+    def trained(**changes: object) -> None:
+        config = {"search": {**search, **changes}, "play": {"acting": "average"}}
+        marker.write_text(json.dumps({"config": config}), encoding="utf-8")
+
+    trained()
+    for name in (tmp_path, network.parent, network):
+        found = player_config("muzero", network=str(name))
+        assert isinstance(found, SearchPlayerConfig)
+        assert (found.discount, found.normalize, found.selection, found.acting) == (0.9, "none", "puct", "visits")
+        assert (found.noise_fraction, found.simulations, found.c_puct) == (0.0, 800, 1.25)  # those of any player
+        assert player_config("muzero", network=str(name), discount=0.5).discount == 0.5  # type: ignore[attr-defined]
+    trained(selection="regret")
+    found = player_config("muzero", network=str(tmp_path))
+    assert isinstance(found, SearchPlayerConfig)
+    assert (found.selection, found.acting) == ("regret", "average")
+    assert player_config("muzero", network=str(tmp_path), selection="puct").acting == "visits"  # type: ignore[attr-defined]
+    for damaged in ("", "[]", '{"config": {}}'):
+        marker.write_text(damaged, encoding="utf-8")
+        assert player_config("muzero", network=str(tmp_path)).discount == 1.0  # type: ignore[attr-defined]

@@ -96,6 +96,13 @@ def test_a_missing_column_is_explained(tmp_path: Path) -> None:
     assert "left out for gym:CartPole-v1" in " ".join(result.stdout.split())
 
 
+def test_a_learned_network_is_not_compared_with_another(tmp_path: Path) -> None:
+    network = saved(tmp_path, rf.make("tictactoe"), VECTORS)
+    result = CliRunner().invoke(app.app, ["inspect", str(network), "--network", "nothing"])
+    assert result.exit_code == 2
+    assert "is a learned network itself: leave out --network" in " ".join(result.output.split())
+
+
 def test_curves_of_equal_numbers_are_flat() -> None:
     section = Section("", "", [], [], {SHARES[0]: [0.9999, 1.0, 0.9998], "value error by depth": [0.0, 1e-5, 2e-4]})
     drawn = [sparkline(values, bounds=section.bounds(name)) for name, values in section.curves.items()]

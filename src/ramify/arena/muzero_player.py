@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ramify.arena.network_files import load_module, network_file
+from ramify.arena.network_files import load_module, network_file, trained_search
 from ramify.arena.player import Turn, register_player
 from ramify.arena.search_player import SearchPlayer, SearchPlayerConfig
-from ramify.base.shipped import shipped_networks
 from ramify.engine.batch import LatentModel
 from ramify.engine.result import SearchResult
 from ramify.engine.searcher import Searcher
@@ -24,8 +23,8 @@ SHARED_NODES = ("graph", "canonical", "short_circuit")  # settings of graphs, wh
 class MuZeroPlayerConfig(SearchPlayerConfig):
     """A player that searches with a learned network: the rules say who acts and what is legal now, and nothing else.
 
-    ``network`` is one of the kinds muzero*; settings of the search have MuZero's defaults, or those that a shipped
-    network was trained with. Each turn is a new search.
+    ``network`` is one of the kinds muzero*; settings of the search have MuZero's defaults, or those that a network was
+    trained with, if it is a shipped one or lies in the folder of its run. Each turn is a new search.
     (``search:network=…`` with the same network searches the rules, and evaluates positions by the network.)
     """
 
@@ -43,7 +42,10 @@ class MuZeroPlayerConfig(SearchPlayerConfig):
     def _as_trained(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        trained = next((entry.search for entry in shipped_networks() if entry.name == given.get("network")), {})
+        network = given.get("network")
+        trained = trained_search(network) if isinstance(network, str) else {}
+        if "selection" in given:
+            trained.pop("acting", None)  # belongs to the selection of the training
         return {**trained, **given}
 
     @model_validator(mode="after")

@@ -27,6 +27,8 @@ LONGEST = 1 << 26  # maximum size of a header in bytes
 ENDINGS = (".safetensors", ".onnx")
 # File names used by training, repeated here because importing them would import torch.
 CHECKPOINTS, NETWORK, RATINGS = "checkpoints", "network.safetensors", "ratings.json"
+RUN = "ramify-run.json"
+TRAINED = ("discount", "normalize", "fpu", "fpu_offset", "c_puct", "c_base")  # what values and priors are learned with
 RUNS = "runs"  # where `ramify train` puts runs
 LEARNED = "muzero"  # what the kinds of learned networks begin with
 
@@ -126,6 +128,23 @@ def trained_reward(path: Path, game: str) -> str | None:
     params = facts.get("params")
     reward = params.get("reward") if isinstance(params, dict) and facts["game"] == game else None
     return reward if isinstance(reward, str) else None
+
+
+def trained_search(name: str) -> dict[str, Any]:
+    """The settings of the search that a learned network was trained with, as far as they say what its values and priors
+    mean: not noise or numbers of simulations. They are known of shipped networks and in the folder of a run.
+    """
+    for entry in shipped_networks():
+        if entry.name == name and not Path(name).exists():
+            return dict(entry.search)
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        run = network_file(name).resolve().parents[2]  # of RUN/checkpoints/NUMBER/NETWORK
+        config = json.loads((run / RUN).read_text(encoding="utf-8"))["config"]
+        search = config["search"]
+        mixed = {"selection": search["selection"], "acting": config["play"]["acting"]}
+        found = {key: search[key] for key in TRAINED if search[key] is not None}
+        return found | (mixed if search["selection"] in ("regret", "exp3") else {})
+    return {}
 
 
 def is_learned(path: Path) -> bool:

@@ -55,9 +55,17 @@ def inspect(
         typer.Argument(help="A folder of self-play games, the folder of a training run, or a learned network."),
     ],
     network: options.Network = None,
-    games: Annotated[int, typer.Option(min=1, help="Maximum number of games, taken evenly from all.")] = 500,
+    games: Annotated[
+        int,
+        typer.Option(
+            min=1, help=f"Maximum number of games, taken evenly from all; a learned model plays at most {GAMES}."
+        ),
+    ] = 500,
     simulations: Annotated[int, typer.Option(min=1, help="Simulations of searches in a learned model.")] = 50,
-    discount: Annotated[float, typer.Option(min=0.01, max=1, help="Discount factor of these searches.")] = 1.0,
+    discount: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=1, help="Discount factor of searches. Default: as trained, or 1."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the report as an HTML page.")] = None,
     json: options.AsJson = False,
 ) -> None:
@@ -81,13 +89,17 @@ def inspect(
     ramify inspect games
     ramify inspect runs/muzero-tictactoe
     """
+    from ramify.arena.network_files import trained_search
     from ramify.games import make
 
     try:
         import_for_run(folder)
         if (learned := learned_network(folder)) is not None:
+            if network is not None:
+                raise ValueError(f"{folder} is a learned network itself: leave out --network, which is for games")
             played = min(games, GAMES)
-            game, section = model_section(learned, played, simulations, discount)
+            factor = trained_search(str(folder)).get("discount", 1.0) if discount is None else discount
+            game, section = model_section(learned, played, simulations, factor)
             sections, count, title = [section], played, f"Learned model of {game.name}"
         else:
             refuse_other(folder)
