@@ -189,7 +189,7 @@ def drawn(status) -> str:
 def test_the_panel_is_drawn():
     from ramify.training import Status
 
-    line = {"step": 1.0, "new_policy": 2.0, "new_value": 0.5, "new_top1": 0.1, "game_length": 9.0}
+    line = {"step": 1.0, "new_policy": 2.0, "new_value": 0.5, "new_top1": 0.1, "game_length": 9.0, "mean_return": 7.5}
     status = Status("training", 2, 4, 30, 0.5, 0.5, 10.0, {"policy": 1.5, "total": 2.5}, [line, {**line, "step": 2.0}])
     text = drawn(status)
     for part in (
@@ -198,6 +198,7 @@ def test_the_panel_is_drawn():
         "about 10 s left",
         "policy 1.500",
         "policy loss on new positions",
+        "mean return",
     ):
         assert part in text
     assert [line.strip() for line in text.splitlines() if "━" in line] == ["━" * 30]  # half of it, on a line of its own

@@ -121,6 +121,10 @@ def test_export_in_half_precision(run, tmp_path: Path) -> None:
     assert "Wrote small.safetensors" in out
     assert load(tmp_path / "small.safetensors").config.blocks == 1
     assert run("export", str(tmp_path / "net.safetensors"), "small.onnx", "--half")[0] == 2
+    code, _, err = run("export", str(tmp_path / "net.safetensors"), "other.safetensors")
+    assert code == 2
+    assert "name it .onnx, or write a network file with --half" in err
+    assert not (tmp_path / "other.safetensors").exists()
 
 
 @pytest.mark.parametrize("preset", ["chess-taught", "chess-taught-pool", "chess-taught-attention"])

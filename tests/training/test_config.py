@@ -25,7 +25,7 @@ def test_presets_are_whole(name):
         ({"loop.iteratoins": 3}, "no loop setting 'iteratoins'; did you mean 'iterations'"),
         ({"search.simulatons": 3}, "no search setting 'simulatons'; did you mean 'simulations'"),
         ({"loop": 3}, "loop=3: it is a group of settings; set loop.NAME instead, such as loop.iterations"),
-        ({"sources": ["runs/f"]}, 'it is a group of settings; write it as {"folder": …, "weight": …}'),
+        ({"sources": ["runs/f"]}, 'it is a group of settings; write it as {"folder": …}'),
         ({"loop.batch": 0}, "loop setting batch=0: must be at least 1"),
         ({"targets.policy": "vists"}, "did you mean 'visits'"),
         ({"network.kind": "resnt"}, "unknown kind of network 'resnt'; did you mean 'resnet'? the kinds are"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ramify as rf
-from ramify.networks import LearnedModel, load, network_id
+from ramify.networks import LearnedModel, load, network_id, save
 from ramify.selfplay.records import read_folder
 from ramify.training import TrainConfig, load_config, network_file, read_metrics, train
 from tests.training.helpers import losses, tiny
@@ -96,6 +96,25 @@ def test_simultaneous_moves_with_gumbel_targets_and_boards(tmp_path: Path) -> No
     train(tiny(**small, game="pyrat", params=maze, network=board), tmp_path / "maze")
 
 
+def test_learned_models_and_other_networks_do_not_start_from_each_other(tmp_path: Path) -> None:
+    for kind, other in (("muzero-mlp", "mlp"), ("mlp", "muzero-mlp")):
+        file = tmp_path / f"{kind}.safetensors"
+        save(file, rf.networks.make(rf.make("tictactoe"), f"{kind}:1x8"))
+        with pytest.raises(ValueError, match=f"a network of kind '{kind}', but the run trains one of kind '{other}'"):
+            train(tiny(network=f"{other}:1x8", start=str(file)), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_sources_are_runs_or_folders_of_games_on_boards_of_the_model(tmp_path: Path) -> None:
+    small = {"loop__iterations": 1, "loop__games": 2, "game": "hex"}
+    train(tiny(**small, params={"size": 3}, network="1x8"), tmp_path / "known")
+    board = {"kind": "muzero", "blocks": 1, "dynamics_blocks": 1, "channels": 8}
+    source = {"sources": [{"folder": str(tmp_path / "known")}], "network": board}
+    train(tiny(**small, **source, params={"size": 3}, loop__source_steps=2), tmp_path / "same")
+    with pytest.raises(ValueError, match=r"sources: the games of .*known are of hex\(size=3"):
+        train(tiny(**small, **source, params={"size": 4}), tmp_path / "other")
+
+
 def test_a_single_player(tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
     config = load_config(
@@ -114,6 +133,9 @@ def test_a_single_player(tmp_path: Path) -> None:
         for game in games:
             assert game.returns[1] == 0
             assert game.returns[0] == len(game.moves)
+    for line in read_metrics(tmp_path / "run" / "metrics.jsonl", "iteration"):
+        assert line["mean_return"] == line["game_length"] > 0  # every action is paid 1
+        assert "first_wins" not in line
 
 
 def test_presets_are_there() -> None:

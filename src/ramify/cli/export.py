@@ -58,6 +58,8 @@ def export(
             networks.save(file, module, half=True)
             facts = network_facts(file)
         else:
+            if file.suffix == ".safetensors":
+                raise ValueError(f"{file} would be an ONNX model: name it .onnx, or write a network file with --half")
             networks.export_onnx(file, module)
         size = {"parameters": sum(networks.parameter_counts(module).values()), "flops": networks.flops(module)}
     except (ValueError, TypeError, ImportError, OSError) as error:

@@ -125,9 +125,9 @@ class SourceConfig(Settings):
 
     what = "source"
 
-    folder: str = Field(description="Directory with shards of self-play games.")
+    folder: str = Field(description="Directory with shards of self-play games, or the folder of a training run.")
     weight: float = Field(
-        gt=0, description="Number of batches sampled from this source per batch of the run's own games."
+        1.0, gt=0, description="Number of batches sampled from this source per batch of the run's own games."
     )
 
 

@@ -22,8 +22,9 @@ from ramify.cluster.connection import import_ray
 from ramify.games import Game
 from ramify.games.chance import refuse_learned_model
 from ramify.games.ending import CUT_GAMES, refuse_endless
-from ramify.networks import GameNetwork, LearnedModel, load, make, network_id
+from ramify.networks import GameNetwork, LearnedModel, config_of, load, make, network_id
 from ramify.networks.blocks import renormalized
+from ramify.networks.config import LearnedConfig
 from ramify.networks.devices import choose_device
 from ramify.selfplay.journal import recover
 from ramify.selfplay.records import GameRecord
@@ -87,7 +88,7 @@ class Training:
         self.learner = make_learner(module, config, self.device)
         shared = config.window, config.targets, self.device
         self.replay = StagedReplay(self.games, *shared, config.loop.games, self._replay)
-        check_sources(config)
+        check_sources(config, module)
         self.sources: list[Replay] = []  # in the order of config.sources, once they are loaded
         self.iteration = self.steps_in_iteration = 0
         self.watcher, self.consumed = ShardWatcher(self.games_folder), Consumed()
@@ -411,9 +412,15 @@ def check_boards(config: TrainConfig, games: Sequence[Game], module: GameNetwork
 
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:
     """The initial network of a run: a new one, or a saved one."""
-    if config.start is not None:
-        return load(start_file(Path(config.start)), game)
-    return make(game, config.network, seed=config.seed)
+    if config.start is None:
+        return make(game, config.network, seed=config.seed)
+    module, wanted = load(start_file(Path(config.start)), game), config_of(config.network)
+    if isinstance(module, LearnedModel) != isinstance(wanted, LearnedConfig):
+        raise ValueError(
+            f"start: {config.start} is a network of kind {module.config.kind!r}, but the run trains one of kind "
+            f"{wanted.kind!r}: a learned model and another network cannot become each other"
+        )
+    return module
 
 
 def start_file(path: Path) -> Path:
