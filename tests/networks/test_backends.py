@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from ramify.evaluators.outputs import LEAST_SHARE
 from ramify.evaluators.speeds import SpeedTable, speed_table, speeds_file
 from ramify.networks.blocks import folded
 from ramify.networks.modules import Inference
+from ramify.networks.tracing import traced_onnx
 from tests.evaluators.helpers import some_states
 from tests.networks.helpers import check_changes_of_weights, game_of, net
 
@@ -72,6 +75,19 @@ def test_a_network_evaluates_boards_of_several_sizes(backend: str) -> None:
 def test_weights_change_between_batches(backend: str) -> None:
     modules = [net("hex", "1x8", seed) for seed in (1, 2)]
     check_changes_of_weights(Network(modules[0], "cpu", backend=backend, buckets=[2]), modules, hex_rows(3), 4)
+
+
+@pytest.mark.skipif("onnxruntime" not in OTHERS, reason="onnx is not installed")
+def test_threads_record_networks_one_after_another() -> None:
+    """The exporter of torch refuses a second thread."""
+    network, together = Inference(folded(net("hex", "1x8"))), threading.Barrier(4)
+
+    def record(_: int) -> bytes:
+        together.wait()
+        return [traced_onnx(network, (3, 5, 5)) for _ in range(3)][-1]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(record, range(4)))) == 1
 
 
 @pytest.mark.parametrize("backend", OTHERS)

@@ -19,6 +19,7 @@ from ramify.base.files import write_atomically
 from ramify.base.onnx_files import BLANK, CHECKSUM, WEIGHTS, sealed
 from ramify.networks.build import network_id
 from ramify.networks.modules import GameNetwork, Inference, PlainNetwork
+from ramify.networks.tracing import RECORDING
 
 PREFIX = "network."  # of the weights' names inside Inference
 KEPT = 8  # models kept by architecture: an export takes seconds
@@ -72,7 +73,7 @@ def _export(module: nn.Module, observation_shape: tuple[int, ...]) -> Any:
     inference = Inference(module).eval()
     try:
         example = torch.zeros(2, *observation_shape)
-        with _quiet(), sdpa_kernel(SDPBackend.MATH):  # attention in steps that the exporter can follow
+        with RECORDING, _quiet(), sdpa_kernel(SDPBackend.MATH):  # attention in steps that the exporter can follow
             program = torch.onnx.export(
                 inference,
                 (example,),

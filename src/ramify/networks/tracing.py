@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,8 @@ from torch import nn
 
 from ramify.networks.modules import Inference
 
+# One thread at a time: torch and Python's warnings keep what they do here in variables of the whole process.
+RECORDING = threading.RLock()
 ROWS = 2  # of the example: a batch of one row would be recorded as one that never has more
 
 
@@ -25,7 +28,7 @@ def traced(network: nn.Module, observation_shape: tuple[int, ...]) -> torch.jit.
     module = copy.deepcopy(network).to(memory_format=torch.contiguous_format).eval()  # type: ignore[call-overload]
     inner = module.network if isinstance(module, Inference) else module
     example = torch.zeros(ROWS, *observation_shape)
-    with warnings.catch_warnings(record=True) as caught:
+    with RECORDING, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = torch.jit.trace(module, (example,), check_trace=False)  # type: ignore[no-untyped-call]
     # Our own modules compute with sizes only. What others compute in Python cannot be told apart from decisions.
@@ -39,7 +42,7 @@ def traced(network: nn.Module, observation_shape: tuple[int, ...]) -> torch.jit.
 def frozen(network: nn.Module, observation_shape: tuple[int, ...]) -> torch.jit.ScriptModule:
     """As ``traced``, with the weights as constants, which makes it quicker to convert."""
     recorded = traced(network, observation_shape)
-    with _quiet():
+    with RECORDING, _quiet():
         found = torch.jit.freeze(recorded)
     assert isinstance(found, torch.jit.ScriptModule)
     return found
@@ -49,7 +52,7 @@ def traced_onnx(network: nn.Module, observation_shape: tuple[int, ...]) -> bytes
     """An ONNX model of the recorded network; quick to make, but weights are folded in and cannot be replaced."""
     recorded, file = traced(network, observation_shape), io.BytesIO()
     names = ["observations", "logits", "values"]
-    with _quiet(), torch.no_grad():
+    with RECORDING, _quiet(), torch.no_grad():
         torch.onnx.export(
             recorded,
             (torch.zeros(ROWS, *observation_shape),),
