@@ -127,11 +127,10 @@ def inspect(
 
 def read_games(folder: Path, most: int) -> tuple[Header, list[GameRecord]]:
     """The newest header and up to ``most`` games that were played with its game, evenly from all of the folder."""
-    from ramify.selfplay.records import read_folder
+    from ramify.selfplay.records import games_folder, read_folder
 
-    inside = folder / "games"
     header, records = None, list[Any]()
-    for said, found in read_folder(inside if inside.is_dir() else folder):
+    for said, found in read_folder(games_folder(folder)):
         if header is not None and (said["game"], said["params"]) != (header["game"], header["params"]):
             records = []  # another board: only the newest is inspected
         header = said

@@ -441,6 +441,12 @@ def shards(folder: str | os.PathLike[str]) -> list[Path]:
     return sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if not path.name.startswith("."))
 
 
+def games_folder(folder: str | os.PathLike[str]) -> Path:
+    """The directory of shards that a folder stands for: that of a training run, or the folder itself."""
+    inside = Path(folder) / "games"
+    return inside if inside.is_dir() else Path(folder)
+
+
 def folder_shards(folder: str | os.PathLike[str]) -> list[Path]:
     """As ``shards``; raises a FileNotFoundError if there is no such directory."""
     if not Path(folder).is_dir():

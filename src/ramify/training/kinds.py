@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import torch
 
+from ramify._core import EvaluatorError
 from ramify.engine.config import SearchConfig
 from ramify.games import Game
 from ramify.networks import GameNetwork, LearnedModel
@@ -33,6 +34,14 @@ def make_learner(module: GameNetwork, config: TrainConfig, device: torch.device)
     if config.loop.evaluator not in ("auto", "torch"):
         raise ValueError(f"loop.evaluator must be auto or torch for a learned model, not {config.loop.evaluator}")
     return UnrollLearner(module, config.optimizer, config.losses, config.unroll, device)
+
+
+def check_board(module: GameNetwork, game: Game, name: str) -> None:
+    """Raise a ValueError that begins with ``name`` if the network cannot evaluate the positions of a game."""
+    try:
+        module.check_shape(tuple(game.observation_shape))
+    except EvaluatorError as error:
+        raise ValueError(f"{name}: {error}; use a network that fits any size of board") from None
 
 
 def training_samples(

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from ramify._core import EvaluatorError
 from ramify.cluster.connection import import_ray
 from ramify.games import Game
 from ramify.games.chance import refuse_learned_model
@@ -40,7 +39,7 @@ from ramify.training.checkpoints import (
 from ramify.training.claims import claim, refuse_foreign, refuse_other_settings
 from ramify.training.config import TrainConfig, WindowConfig
 from ramify.training.folder import check_folder, explained, held, refuse_held, wait_for_player
-from ramify.training.kinds import make_learner, make_replay, training_samples
+from ramify.training.kinds import check_board, make_learner, make_replay, training_samples
 from ramify.training.metrics import Metrics, Sink, read_metrics
 from ramify.training.packed import PackedReplay, check_packed_heads
 from ramify.training.playing import make_evaluator
@@ -404,10 +403,7 @@ def check_boards(config: TrainConfig, games: Sequence[Game], module: GameNetwork
     """Raise a ValueError if the network cannot evaluate the positions of a stage of the curriculum or of a variant."""
     names = [f"{part}[{number}]" for part in ("curriculum", "variants") for number in range(len(getattr(config, part)))]
     for name, game in zip(names, games, strict=False):  # the last game is that of the run
-        try:
-            module.check_shape(tuple(game.observation_shape))
-        except EvaluatorError as error:
-            raise ValueError(f"{name}: {error}; use a network that fits any size of board") from None
+        check_board(module, game, name)
 
 
 def start_network(config: TrainConfig, game: Game) -> GameNetwork:

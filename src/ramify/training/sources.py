@@ -7,16 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ramify._core import EvaluatorError
 from ramify.engine.config import SearchConfig
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.networks import GameNetwork
-from ramify.selfplay.records import DamagedShard, Header, folder_shards, read_header, read_shards
-from ramify.training.claims import GAMES
+from ramify.selfplay.records import DamagedShard, Header, folder_shards, games_folder, read_header, read_shards
 from ramify.training.compact import AnySamples, compacted
 from ramify.training.config import TrainConfig
-from ramify.training.kinds import training_samples
+from ramify.training.kinds import check_board, training_samples
 from ramify.training.processes import in_processes
 
 logger = logging.getLogger("ramify")
@@ -24,17 +22,12 @@ logger = logging.getLogger("ramify")
 ShardOfSource = tuple[dict[str, Any], AnySamples] | None  # the parameters of its game, and its positions
 
 
-def source_shards(folder: str) -> list[Path]:
-    """The shards of a source: those of a folder of games, or of a training run."""
-    games = Path(folder) / GAMES
-    return folder_shards(games if games.is_dir() else folder)
-
-
 def check_sources(config: TrainConfig, module: GameNetwork) -> None:
     """Raise an error if a source does not exist, or has no games, or those of another game, or of a board that the
     network cannot take."""
     for source in config.sources:
-        headers = [header for path in source_shards(source.folder) if (header := _header(path)) is not None]
+        paths = folder_shards(games_folder(source.folder))
+        headers = [header for path in paths if (header := _header(path)) is not None]
         if not headers:
             raise ValueError(f"sources: {source.folder} has no recorded positions")
         for header in headers:
@@ -46,10 +39,7 @@ def check_sources(config: TrainConfig, module: GameNetwork) -> None:
                     f"{header['params']}): use a folder and a source for each"
                 )
         game = make_game(config.game, **headers[0]["params"])
-        try:
-            module.check_shape(tuple(game.observation_shape))
-        except EvaluatorError as error:
-            raise ValueError(f"sources: the games of {source.folder} are of {game}: {error}") from None
+        check_board(module, game, f"sources: the games of {source.folder} are of {game}")
 
 
 def _header(path: Path) -> Header | None:
@@ -69,7 +59,7 @@ def load_source(
 ) -> tuple[Game, list[AnySamples]]:
     """The game of a source and its positions, loaded by ``loop.loaders`` processes; ``heads`` as for
     ``training_samples``. ``show`` is told the loaded share."""
-    paths = source_shards(folder)
+    paths = folder_shards(games_folder(folder))
     tasks = [(path, config, players, heads) for path in paths]
     found: list[AnySamples] = []
     params: dict[str, Any] = {}
