@@ -69,6 +69,22 @@ def test_agents_that_act_at_once_are_players_that_do() -> None:
     assert state.fields == {"seed": state.fields["seed"], "actions": [[1, 0], [2, 2]]}
 
 
+def test_a_limit_is_told_from_an_end(walk: Any) -> None:
+    state: Any = rf.make("pettingzoo:rps_v2", max_cycles=2).initial_state(seed=0)
+    for over in (False, True):
+        assert (state.is_over, state.truncated) == (over, over)
+        if not over:
+            state = state.after(1, 0).after(2, 2)
+    for ends, limit in ((3, None), (None, 3), (3, 3)):
+        state = walk(length=ends or 99, limit=limit or 99).initial_state(seed=0)
+        for _ in range(3):
+            assert not state.truncated
+            state.apply(1)
+        assert state.is_over
+        assert state.truncated == (ends is None)
+        assert pickle.loads(pickle.dumps(state)).truncated == state.truncated
+
+
 def test_fields_pickles_and_earlier_positions() -> None:
     game: Any = rf.make(TICTACTOE)
     state = game.initial_state(seed=0)
@@ -87,9 +103,11 @@ class Walk(pettingzoo.AECEnv):  # type: ignore[misc,name-defined]
     metadata = {"name": "walk_v0", "render_modes": []}  # noqa: RUF012
     possible_agents = ["walker_0", "walker_1"]  # noqa: RUF012
 
-    def __init__(self, length: int = 3 * FAR, lots: bool = False, copies: bool = True, sound: bool = True) -> None:
+    def __init__(
+        self, length: int = 3 * FAR, lots: bool = False, copies: bool = True, sound: bool = True, limit: int = 99
+    ) -> None:
         super().__init__()
-        self.length, self.lots, self.copies, self.sound = length, lots, copies, sound
+        self.length, self.lots, self.copies, self.sound, self.limit = length, lots, copies, sound, limit
         self.started, self.copied = 0, 0
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -119,6 +137,7 @@ class Walk(pettingzoo.AECEnv):  # type: ignore[misc,name-defined]
         self.agent_selection = self.possible_agents[self.turn % 2]
         self.rewards = dict.fromkeys(self.agents, float(action))
         self.terminations = dict.fromkeys(self.agents, self.turn >= self.length)
+        self.truncations = dict.fromkeys(self.agents, self.turn >= self.limit)
 
     def __deepcopy__(self, memo: Any) -> Any:
         if not self.copies:

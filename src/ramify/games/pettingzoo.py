@@ -77,8 +77,10 @@ class PettingZooGame(SimulatedGame):
 
     def _turn(self, task: Any, actions: tuple[int, ...]) -> tuple[Seen, tuple[float, float]]:
         if self.simultaneous:
-            observations, rewards, _, _, infos = task.step(dict(zip(self._agents, actions, strict=True)))
-            return self._seen_at_once(task, observations, infos), self._pair(rewards)
+            given = dict(zip(self._agents, actions, strict=True))
+            observations, rewards, terminations, truncations, infos = task.step(given)
+            seen = self._seen_at_once(task, observations, infos, _cut_off(terminations, truncations))
+            return seen, self._pair(rewards)
         task.step(actions[0])
         total = np.array(self._pair(task.rewards))
         while task.agents and _done(task, task.agent_selection) and not all(_done(task, name) for name in task.agents):
@@ -95,16 +97,18 @@ class PettingZooGame(SimulatedGame):
         observations = [task.observe(agent) for agent in self._agents]
         over = not task.agents or all(_done(task, agent) for agent in task.agents)
         if over:
-            return self._seen(observations, (), ())
+            return self._seen(observations, (), (), _cut_off(task.terminations, task.truncations))
         player = self._agents.index(task.agent_selection)
         legal = self._legal(player, observations[player], task.infos.get(task.agent_selection, {}))
         return self._seen(observations, (player,), (legal,))
 
-    def _seen_at_once(self, task: Any, observations: dict[str, Any], infos: dict[str, Any]) -> Seen:
-        """Of a parallel environment; it is over as soon as an agent has left."""
+    def _seen_at_once(
+        self, task: Any, observations: dict[str, Any], infos: dict[str, Any], cut_off: bool = False
+    ) -> Seen:
+        """Of a parallel environment; it is over as soon as an agent has left, by a limit if ``cut_off``."""
         shown = [observations.get(agent, np.zeros(self._space.shape or ())) for agent in self._agents]
         if len(task.agents) < len(self._agents):
-            return self._seen(shown, (), ())
+            return self._seen(shown, (), (), cut_off)
         players = tuple(range(len(self._agents)))
         legal = tuple(self._legal(p, shown[p], infos.get(self._agents[p], {})) for p in players)
         return self._seen(shown, players, legal)
@@ -116,9 +120,15 @@ class PettingZooGame(SimulatedGame):
             return tuple(range(self._counts[player]))
         return tuple(int(action) for action in np.flatnonzero(mask))
 
-    def _seen(self, observations: list[Any], acting: tuple[int, ...], legal: tuple[tuple[int, ...], ...]) -> Seen:
+    def _seen(
+        self,
+        observations: list[Any],
+        acting: tuple[int, ...],
+        legal: tuple[tuple[int, ...], ...],
+        truncated: bool = False,
+    ) -> Seen:
         planes = [self._planes(observation) for observation in observations]
-        return Seen((planes[0], planes[-1]), acting, legal)
+        return Seen((planes[0], planes[-1]), acting, legal, truncated)
 
     def _planes(self, observation: Any) -> NDArray[np.float32]:
         return observed(self._space, observation["observation"] if isinstance(observation, dict) else observation)
@@ -134,6 +144,11 @@ def load(task: str, params: dict[str, Any]) -> PettingZooGame:
 
 def _done(task: Any, agent: str) -> bool:
     return bool(task.terminations.get(agent, True) or task.truncations.get(agent, True))
+
+
+def _cut_off(terminations: dict[str, Any], truncations: dict[str, Any]) -> bool:
+    """Whether a limit has ended the game, and not the task for any agent."""
+    return any(truncations.values()) and not any(terminations.values())
 
 
 def _maker(task: str) -> tuple[Any, bool]:
