@@ -479,13 +479,22 @@ def test_a_game_is_no_state() -> None:
         ("net", r"'net' is a text: ramify.evaluators.Rollout\(\) is one"),
         (3, "int has none"),
         (lambda batch: batch, r"ramify.evaluators.Function\(function\) is one"),
-        (rf.evaluators.Rollout, r"give an object of it: Rollout\(\)"),
+        (rf.evaluators.Rollout, r"give an object of it: Rollout\(…\)"),
+        (rf.evaluators.Function, r"give an object of it: Function\(…\)"),  # it has the method
     ],
-    ids=["name", "number", "function", "class"],
+    ids=["name", "number", "function", "class", "class with the method"],
 )
 def test_not_an_evaluator(wrong: Any, instead: str) -> None:
     with pytest.raises(TypeError, match=rf"evaluator must have a method evaluate\(batch\); .*{instead}"):
         rf.Searcher(rf.make("tictactoe"), wrong)
+
+
+def test_a_class_is_no_latent_model() -> None:
+    class Model:
+        recurrent = initial = None
+
+    with pytest.raises(TypeError, match=r"game must be a game .* or a latent model; this is the class Model"):
+        rf.Searcher(Model)  # type: ignore[arg-type]
 
 
 def test_a_function_that_gives_no_pair() -> None:

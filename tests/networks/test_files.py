@@ -43,7 +43,7 @@ def test_another_size_takes_the_same_weights(tmp_path: Path) -> None:
     assert networks.network_id(again) == networks.network_id(networks.load(file))
     with pytest.raises(ValueError, match="is a network for hex, not for chess"):
         networks.load(file, rf.make("chess"))
-    with pytest.raises(ValueError, match="does not fit"):
+    with pytest.raises(ValueError, match=r"does not fit hex\(.*swap=True\): it is a network for size=5, swap=false; "):
         networks.load(file, rf.make("hex", swap=True))
 
 

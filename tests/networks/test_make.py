@@ -192,6 +192,7 @@ def test_configs(given: object, expected: networks.NetworkConfig) -> None:
             "muzero, muzero-mlp, resnet",
         ),
         ({"block": 3}, "no network setting 'block'; did you mean 'blocks'"),
+        ({"layers": 3}, "no network setting 'layers'; there are .*blocks"),  # and not "did you mean 'per_player'?"
         ({"blocks": 3.5}, "network setting blocks=3.5"),
         ({"blocks": -1}, "network setting blocks=-1"),
         ({"heads": ["wdl", "wdl"]}, "a head twice"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+ALIKE = 0.65  # of difflib's ratio; below, suggestions surprise more than they help: layers is not per_player
+
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name closest to ``name``, or None if none is close."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=ALIKE)
     return close[0] if close else None
 
 

@@ -77,6 +77,8 @@ def make_source(
     game: Game | LatentModel, evaluator: Evaluator | NativeEvaluator | None, cache: EvaluationCache | int = 0
 ) -> Source:
     """The source of evaluations for a game with an evaluator, or for a latent model; ``cache``: one, or its size."""
+    if isinstance(game, type):
+        raise TypeError(f"game must be a game (see ramify.make) or a latent model; {_instead_of(game)}")
     if hasattr(game, "recurrent"):
         if evaluator is not None and not isinstance(evaluator, NativeEvaluator):
             raise TypeError("a latent model evaluates its own states: give Searcher no evaluator with it")
@@ -85,7 +87,7 @@ def make_source(
         raise TypeError(f"game must be a game (see ramify.make) or a latent model, not {type(game).__name__}")
     if evaluator is None or isinstance(evaluator, NativeEvaluator):
         return RulesSource(game, None)
-    if not hasattr(evaluator, "evaluate"):
+    if isinstance(evaluator, type) or not hasattr(evaluator, "evaluate"):
         if not isinstance(evaluator, type) and hasattr(evaluator, "initial") and hasattr(evaluator, "recurrent"):
             raise TypeError(
                 f"{type(evaluator).__name__} is a latent model, which is searched in place of the game: "
@@ -102,7 +104,7 @@ def make_source(
 def _instead_of(given: Any) -> str:
     """What somebody who gave this as an evaluator probably means."""
     if isinstance(given, type):
-        return f"this is the class {given.__name__}, give an object of it: {given.__name__}()"
+        return f"this is the class {given.__name__}, give an object of it: {given.__name__}(…)"
     if isinstance(given, str):
         return f"{given!r} is a text: ramify.evaluators.Rollout() is one, and so is ramify.pretrained(name)"
     if hasattr(given, "forward"):
@@ -157,9 +159,10 @@ class Searcher:
         self.game = game
         self.evaluator = evaluator
         self._asked = game if evaluator is None else evaluator  # a latent model evaluates its own states
-        self.config = (config if config is not None else SearchConfig()).for_evaluator(self._asked)
+        config = config if config is not None else SearchConfig()
+        self._source = make_source(game, evaluator, config.cache if cache is None else cache)
+        self.config = config.for_evaluator(self._asked)
         self.seed = checked_seed(seed)
-        self._source = make_source(game, evaluator, self.config.cache if cache is None else cache)
         self._native = evaluator if isinstance(evaluator, NativeEvaluator) else None
         self._search: _core.Search | None = None
         self._root: State | None = None

@@ -20,6 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_bytes
 
 from ramify.base.files import write_atomically
+from ramify.base.settings import setting_text
 from ramify.games import Game
 from ramify.games import make as make_game
 from ramify.games.registry import other_reward
@@ -154,7 +155,7 @@ def load(path: str | os.PathLike[str], game: Game | None = None) -> GameNetwork:
         config = config_of(facts["network"])
     except TypeError:
         raise ValueError(f"{file} is damaged: its description cannot be read") from None
-    _check_fit(file, game, shapes(game, config), weights)
+    _check_fit(file, game, facts["params"], shapes(game, config), weights)
     module = make(game, config)
     try:
         module.load_state_dict(weights)
@@ -188,8 +189,13 @@ def _check_reward(facts: dict[str, Any], game: Game, file: Path) -> None:
         )
 
 
-def _check_fit(file: Path, game: Game, wanted: Mapping[str, tuple[int, ...]] | None, weights: Weights) -> None:
-    """Compare shapes before the network is built, because a description may ask for far more weights than there are."""
+def _check_fit(
+    file: Path, game: Game, made_for: Any, wanted: Mapping[str, tuple[int, ...]] | None, weights: Weights
+) -> None:
+    """Compare shapes before the network is built, because a description may ask for far more weights than there are.
+
+    ``made_for``: the parameters of the game that the network was made for.
+    """
     if wanted is None:
         return
     given = {name: tuple(weight.shape) for name, weight in weights.items()}
@@ -197,4 +203,14 @@ def _check_fit(file: Path, game: Game, wanted: Mapping[str, tuple[int, ...]] | N
         if wanted.get(name) != given.get(name):
             there = f"has shape {list(given[name])}" if name in given else "is not there"
             needed = f"it needs {list(wanted[name])}" if name in wanted else "it needs none"
-            raise ValueError(f"{file} does not fit {game}: {name} {there}, and for this network {needed}")
+            other = _other_params(game, made_for)
+            made = f"it is a network for {other}; " if other else ""
+            raise ValueError(f"{file} does not fit {game}: {made}{name} {there}, and for this network {needed}")
+
+
+def _other_params(game: Game, made_for: Any) -> str:
+    """The parameters that a network was made for where the game has others, such as ``cards=5``."""
+    if not isinstance(made_for, dict):
+        return ""
+    differing = [name for name, value in made_for.items() if name in game.params and game.params[name] != value]
+    return ", ".join(setting_text(name, made_for[name]) for name in differing)
