@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ramify as rf
+from ramify.arena.muzero_player import MuZeroPlayerConfig
 from ramify.cli import analysis, analyze
 from ramify.cli.app import app
 from ramify.engine import searcher
@@ -369,3 +370,37 @@ def test_wrong_actions_of_only_are_named(arguments: list[str], text: str) -> Non
     shown = run(*arguments, "--simulations", "10")
     assert shown.exit_code == 2
     assert text in shown.output
+
+
+def test_a_learned_model_is_searched_in_place_of_the_rules_if_asked() -> None:
+    """As the player muzero:network=… searches: the same visits."""
+    words = ["connect_four", "--network", "muzero-connect-four", "--simulations", "40", "--actions", "d d c"]
+    data = run_json(*words, "--learned")
+    config = MuZeroPlayerConfig(network="muzero-connect-four", simulations=40)
+    game = rf.make("connect_four")
+    state = game.initial_state()
+    for action in (3, 3, 2):
+        state.apply(action)
+    result = rf.Searcher(config.open_model(game), config=config.search_config()).run(state)
+    assert {row["action"]: row["visits"] for row in data["players"][0]["actions"]} == dict(
+        zip(result.outcomes[1].tolist(), result.visits.ravel().tolist(), strict=True)
+    )
+    assert data["evaluated_by"] == "the learned model muzero-connect-four, searched in place of the rules"
+    assert run_json(*words)["evaluated_by"] == "the network muzero-connect-four"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "--learned needs --network"),
+        ("--network connect-four", "is a network of kind 'resnet'"),
+        ("--network muzero-chess", "is a network for chess, not for connect_four"),
+        ("--network muzero-connect-four --evaluator uniform", "--learned takes no --evaluator"),
+        ("--network muzero-connect-four -s graph=true", "graph=true needs the rules of a game"),
+        ("--network muzero-connect-four -s simulatons=4", "did you mean 'simulations'"),
+    ],
+)
+def test_what_cannot_be_searched_as_a_learned_model(words: str, message: str) -> None:
+    shown = run("connect_four", "--learned", *words.split())
+    assert (shown.exit_code, shown.stdout) == (2, "")
+    assert message in " ".join(shown.stderr.split())

@@ -10,7 +10,7 @@ import pytest
 
 import ramify as rf
 from ramify.arena import Limits, MatchConfig, PlayerConfig, match
-from ramify.cli.analyze import FEW_SIMULATIONS
+from ramify.cli.analyze import FEW
 from ramify.cli.watch import SLOW_PLAYERS
 from ramify.games.ending import MOST_TURNS
 from ramify.games.failures import game_failure
@@ -155,7 +155,7 @@ def test_searches_of_a_slow_game_are_small_unless_said_otherwise(tmp_path: Path)
     """Games in Python take a hundred times as long as those of the core."""
     (tmp_path / "own.py").write_text(GAME)
     code, out, _ = ramify(tmp_path, "analyze", "pile", "--import", "own.py", "--json")
-    assert (code, json.loads(out)["stats"]["simulations"]) == (0, FEW_SIMULATIONS)
+    assert (code, json.loads(out)["stats"]["simulations"]) == (0, FEW)
     code, out, _ = ramify(tmp_path, "watch", "pile", "--import", "own.py")
     assert (code, out.splitlines()[:2]) == (0, [f"player {n}: {player}" for n, player in enumerate(SLOW_PLAYERS)])
     code, out, _ = ramify(tmp_path, "watch", "pile", "random", "--import", "own.py", "-s", "simulations=5")

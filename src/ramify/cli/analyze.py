@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from ramify.engine import Searcher, SearchResult
     from ramify.games import Game, State
 
-SIMULATIONS, FEW_SIMULATIONS = 10_000, 1000  # without --simulations: where all is done by the core, and where not
+SIMULATIONS, FEW = 10_000, 1000  # without --simulations: where all is done by the core, and where not
 SIMULATIONS_HELP = (
-    f"Number of simulations. Default: {SIMULATIONS} ({FEW_SIMULATIONS} in games written in Python, and with the "
-    "network of chess), or unlimited with another limit."
+    f"Number of simulations. Default: {SIMULATIONS} ({FEW} in games written in Python, with the network of chess, "
+    "and with --learned), or unlimited with another limit."
 )
 UNLIMITED = 2**53  # simulations where time or evaluations are the limit
 PATIENCE = 2.0  # seconds until a progress bar appears
@@ -50,6 +50,14 @@ def analyze(
     set_: options.SearchSettings = None,
     network: options.Network = None,
     evaluator: options.BestEvaluator = None,
+    learned: Annotated[
+        bool,
+        typer.Option(
+            "--learned",
+            help="Search inside the learned model (MuZero) that --network is, in place of the rules, with the settings "
+            "that it was trained with. Continuations end where the rules do not allow what the model does.",
+        ),
+    ] = False,
     seed: options.Seed = 0,
     top: Annotated[
         int | None,
@@ -87,6 +95,7 @@ def analyze(
     ramify analyze pyrat -p preset=tiny --simulations 2000
     ramify analyze tictactoe --state '{"board": ["xx.", "oo.", "..."]}'
     ramify analyze connect_four --actions "d d" -s max_seconds=5
+    ramify analyze connect_four --network muzero-connect-four --learned
     ramify analyze my_game --import my_game.py
     """
     from ramify.presentation.described import describe, picture
@@ -98,11 +107,15 @@ def analyze(
     position = find_position(game, params, state, actions, seed)
     try:
         searched = read_only(position, only)
-        chosen, knowledge = options.choose_evaluator(position.game, network, evaluator)
+        if learned:
+            searcher = learned_searcher(position, network, evaluator, limited(settings, simulations, FEW), seed)
+            knowledge = f"the learned model {network}, searched in place of the rules"
+        else:
+            chosen, knowledge = options.choose_evaluator(position.game, network, evaluator)
+            usual = usual_simulations(position.game, chosen, named=network is not None)
+            searcher = make_searcher(position, chosen, limited(settings, simulations, usual), seed)
     except (ValueError, TypeError, ImportError, OSError) as error:
         fail(error)
-    usual = usual_simulations(position.game, chosen, named=network is not None)
-    searcher = make_searcher(position, (simulations, usual), settings, chosen, seed)
     if svg is not None:
         write_picture(svg, position.svg())  # before the search, so that a wrong path is not found out after it
     try:
@@ -171,26 +184,38 @@ def usual_simulations(game: Game, evaluator: Any, *, named: bool) -> int:
     from ramify.engine.batch import NativeEvaluator
 
     many = isinstance(game, _core.Game) and (named or isinstance(evaluator, NativeEvaluator))
-    return SIMULATIONS if many else FEW_SIMULATIONS
+    return SIMULATIONS if many else FEW
 
 
-def make_searcher(
-    state: State, simulations: tuple[int | None, int], settings: dict[str, Any], evaluator: Any, seed: int
-) -> Searcher:
-    """The searcher; ends the command on a wrong setting. ``simulations``: as asked for, and if nothing was."""
+def limited(settings: dict[str, Any], simulations: int | None, usual: int) -> dict[str, Any]:
+    """Settings of the search with the number of simulations: as asked for, or ``usual`` if nothing else is a limit."""
+    if simulations is None:
+        others = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
+        simulations = settings.get("simulations", UNLIMITED if others else usual)
+    return {**settings, "simulations": simulations}
+
+
+def make_searcher(state: State, evaluator: Any, settings: dict[str, Any], seed: int) -> Searcher:
+    """The searcher of the rules; a ValueError or TypeError says which setting is wrong."""
     from ramify.engine import SearchConfig, Searcher
     from ramify.evaluators.simple import suited
 
-    limited = settings.get("max_seconds") is not None or settings.get("max_evaluations") is not None
-    asked, usual = simulations
-    if asked is not None:
-        settings = {**settings, "simulations": asked}
-    elif "simulations" not in settings:
-        settings = {**settings, "simulations": UNLIMITED if limited else usual}
-    try:
-        return Searcher(state.game, evaluator, suited(SearchConfig(**settings), evaluator), seed=seed)
-    except (ValueError, TypeError) as error:
-        fail(error)
+    return Searcher(state.game, evaluator, suited(SearchConfig(**settings), evaluator), seed=seed)
+
+
+def learned_searcher(
+    state: State, network: str | None, evaluator: str | None, settings: dict[str, Any], seed: int
+) -> Searcher:
+    """The searcher of a learned model, as of the player ``muzero:network=NETWORK``; a ValueError says what is wrong."""
+    from ramify.arena.muzero_player import MuZeroPlayerConfig
+    from ramify.engine import Searcher
+
+    if network is None:
+        raise ValueError("--learned needs --network, a learned network (MuZero) such as muzero-connect-four")
+    if evaluator is not None:
+        raise ValueError("--learned takes no --evaluator: the learned model evaluates its own states")
+    config = MuZeroPlayerConfig(**{**settings, "network": network})
+    return Searcher(config.open_model(state.game), config=config.search_config(), seed=seed)
 
 
 def write_picture(file: Path, drawn: str) -> None:

@@ -16,6 +16,7 @@ from ramify.base.seeds import checked_seed
 from ramify.engine import equilibria, policies, result_text
 from ramify.engine.config import SearchConfig
 from ramify.engine.policies import DEFAULT_NASH, Method, NashConfig
+from ramify.engine.seen import BeyondRules, followed
 from ramify.games import State
 from ramify.games.protocol import ActionLike
 
@@ -289,14 +290,19 @@ class SearchResult:
         if self._state is None:
             raise TypeError(f"without a state, the steps of a path are pairs of numbers, not {list(path)!r}")
         edges: Path = []
-        state = self._state.copy()
+        state = self._state
         for step in path:
             given = step if isinstance(step, tuple) else (step,)
             if not _is_edge(given):
-                given = _edge(state, given)
+                given = _edge(state, given, self._acting_after(edges) or state.acting)
             edges.append((int(given[0]), int(given[1])))
-            follow(state, edges[-1])
+            state = followed(state, edges[-1])
         return edges
+
+    def _acting_after(self, edges: Path) -> tuple[int, ...]:
+        """Who acts at the end of a path by the node there, since a learned model goes on where the rules cannot."""
+        assert self._look is not None
+        return players(self._look(edges)["acting"])
 
     def look(self, path: Path) -> Report:
         """Deprecated name of ``node``."""
@@ -308,7 +314,7 @@ class SearchResult:
         if self._look is None or self._state is None:
             raise ValueError(NO_GRAPH)
         lines = [f"value {_pair(self.value)}  visits {int(self.visits.sum()) + 1}"]
-        self._grow(lines, [], self._state.copy(), depth, width, "")
+        self._grow(lines, [], self._state, depth, width, "")
         return "\n".join(lines)
 
     def explore(self, depth: int = 3, width: int = 4) -> result_html.Explorer:
@@ -344,9 +350,9 @@ class SearchResult:
         if depth == 0 or not report["ready"]:
             return
         for joint, row in best_edges(report, width):
-            lines.append(f"{indent}{name_of(state, joint)}  {row}")
-            child = state.copy()
-            follow(child, joint)
+            child = followed(state, joint)
+            note = "  illegal by the rules" if isinstance(child, BeyondRules) else ""
+            lines.append(f"{indent}{name_of(state, joint)}  {row}{note}")
             self._grow(lines, [*path, joint], child, depth - 1, width, indent + "    ")
 
     def _player(self, player: int | None) -> int:
@@ -518,24 +524,16 @@ def _is_edge(step: tuple[Any, ...]) -> bool:
     return len(step) == 2 and all(isinstance(action, int | np.integer) for action in step)
 
 
-def _edge(state: State, given: tuple[ActionLike, ...]) -> tuple[int, int]:
-    """The edge of a state that actions by number or name, one per acting player, stand for."""
+def _edge(state: State, given: tuple[ActionLike, ...], acting: tuple[int, ...]) -> tuple[int, int]:
+    """The edge that actions by number or name, one per acting player, stand for."""
     if getattr(state, "is_chance", False):
         return int(given[0]), -1
-    if len(given) != len(state.acting):
-        raise IllegalAction(
-            f"a step of a path has one action per acting player, {len(state.acting)} here, not {given!r}"
-        )
+    if len(given) != len(acting):
+        raise IllegalAction(f"a step of a path has one action per acting player, {len(acting)} here, not {given!r}")
     edge = [-1, -1]
-    for player, action in zip(state.acting, given, strict=True):
+    for player, action in zip(acting, given, strict=True):
         edge[player] = state.action(action, player) if isinstance(action, str) else int(action)
     return edge[0], edge[1]
-
-
-def follow(state: State, joint: tuple[int, int]) -> None:
-    """Play what an edge stands for, in place; a chance event that follows stays undrawn."""
-    apply = getattr(state, "apply_only", state.apply)
-    apply(*(action for action in joint if action >= 0))
 
 
 def _pair(values: NDArray[np.float32]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ramify.engine import result_text
+from ramify.engine.seen import followed
 
 if TYPE_CHECKING:
     from ramify.engine.result import Path, Report, SearchResult
@@ -91,7 +92,7 @@ def _node(report: Report, state: State) -> dict[str, Any]:
 
 def _edges(report: Report, state: State, width: int) -> list[tuple[dict[str, Any], tuple[int, int], State]]:
     """The most visited edges of a node: what the table says of each, its actions, and the position after it."""
-    from ramify.engine.result import follow, name_of
+    from ramify.engine.result import name_of
 
     visits, found = report["edge_visits"], []
     total = max(int(visits.sum()), 1)
@@ -100,8 +101,7 @@ def _edges(report: Report, state: State, width: int) -> list[tuple[dict[str, Any
         if visits[i, j] == 0:
             break
         joint = (int(report["outcomes"][0][i]), int(report["outcomes"][1][j]))
-        after = state.copy()
-        follow(after, joint)
+        after = followed(state, joint)
         edge = {
             "name": name_of(state, joint),
             "visits": int(visits[i, j]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ramify._core import SAME_RETURNS
+from ramify._core import SAME_RETURNS, IllegalAction
 
 if TYPE_CHECKING:
     from ramify.engine.result import ActionOrPair, SearchResult
@@ -92,12 +92,19 @@ def continuation(state: State, result: SearchResult, player: int, outcome: int) 
 
 
 def line_names(state: State, line: Sequence[ActionOrPair]) -> list[str]:
-    """Actions by name, played one after another; those of one turn are joined by '/'."""
-    names, walk = [], state.copy()
+    """Actions by name, played one after another; those of one turn are joined by '/'.
+
+    A learned model may go on where the rules cannot: the names end there.
+    """
+    names = list[str]()
     for turn in line:
-        actions = turn if isinstance(turn, tuple) else (turn,)
-        names.append("/".join(walk.action_name(a, p) for a, p in zip(actions, walk.acting, strict=True)))
-        walk.apply(*actions)
+        actions, after = turn if isinstance(turn, tuple) else (turn,), state.copy()
+        try:
+            after.apply(*actions)
+        except IllegalAction:
+            break
+        names.append("/".join(state.action_name(a, p) for a, p in zip(actions, state.acting, strict=True)))
+        state = after
     return names
 
 
@@ -162,8 +169,7 @@ def _way_on(result: SearchResult, player: int, outcome: int, *, best: bool) -> l
     state = result._state
     if state is None:
         return []
-    # A learned model may go on where the rules cannot, and a searcher that has moved on has no graph to look at.
-    with suppress(ValueError, RuntimeError):
+    with suppress(ValueError, RuntimeError):  # a searcher that has moved on has no graph to look at
         names = continuation(state, result, player, outcome)
         return names if len(result.acting) == 2 else names[1:]
     with suppress(ValueError, RuntimeError):

@@ -1,12 +1,15 @@
-"""Positions of which only the surface is known: what is seen, who acts and what is legal. No rules behind it."""
+"""Positions without rules: those of which only the surface is known, and those that only a learned model has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ramify._core import IllegalAction
+from ramify.games import State
 
 
 class SeenPosition:
@@ -55,3 +58,39 @@ class SeenPosition:
 
     def copy(self) -> Self:
         return self  # immutable
+
+
+class BeyondRules:
+    """A position that a learned model has and the rules have not: after an illegal action, or after the end.
+
+    ``last`` is the last position that the rules have. Actions are called as there.
+    """
+
+    acting = ()  # only the model knows
+
+    def __init__(self, last: State) -> None:
+        self.last = last
+
+    def action_name(self, action: int, player: int | None = None) -> str:
+        return self.last.action_name(action, player)
+
+    def action(self, name: str, player: int | None = None) -> int:
+        return self.last.action(name, player)
+
+    def svg(self) -> str:
+        return "<p>A state of the learned model: by the rules, there is no such position.</p>"
+
+
+def followed(state: State, joint: tuple[int, int]) -> State:
+    """The position after an edge of a search; a chance event that follows stays undrawn.
+
+    Learned models also try what is illegal, and go on after the end.
+    """
+    if isinstance(state, BeyondRules):
+        return cast(State, state)
+    after = state.copy()
+    try:
+        getattr(after, "apply_only", after.apply)(*(action for action in joint if action >= 0))
+    except IllegalAction:
+        return cast(State, BeyondRules(state))
+    return after

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from ramify import _core
 from ramify.engine.config import SearchConfig
-from ramify.engine.result import Path, Report, SearchResult, follow, name_of
+from ramify.engine.result import Path, Report, SearchResult, name_of
+from ramify.engine.seen import followed
 from ramify.games import State
 
 log = logging.getLogger("ramify")
@@ -47,10 +48,10 @@ def _log_simulation(search: _core.Search, state: State, number: int, before: Rep
                     for action, score in zip(before["outcomes"][player], scores, strict=True)
                 )
                 log.debug("simulation %d: scores of player %d at the root: %s", number, player, text)
-    names, walk = [], state.copy()
+    names, walk = [], state
     for joint in path:
         names.append(name_of(walk, joint))
-        follow(walk, joint)
+        walk = followed(walk, joint)
     log.debug("simulation %d: path %s", number, " > ".join(names) or "(root)")
     prefix: Path = []
     for depth in range(len(path) + 1):
