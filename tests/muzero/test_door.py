@@ -237,9 +237,6 @@ def test_networks_that_cannot_be_searched_say_what_they_lack() -> None:
     module = rf.networks.make(rf.make("tictactoe"), {"kind": "muzero", "blocks": 1, "channels": 8})
     with pytest.raises(TypeError, match=r"wrap a network of ramify.networks as ramify.evaluators.LatentNetwork"):
         MCTS(module)
-    both = rf.networks.make(rf.make("goofspiel", cards=3), {"kind": "muzero"})
-    with pytest.raises(TypeError, match=r"both players act at once .* ramify.Searcher"):
-        MCTS(rf.evaluators.LatentNetwork(both))
     with pytest.raises(TypeError, match="config must be an MCTSConfig, not dict"):
         MCTS(OneState(), {"num_simulations": 5})  # type: ignore[arg-type]
 

@@ -25,10 +25,10 @@ class MCTSConfig(Settings):
     pb_c_base: float = Field(19652, gt=0, le=1e12, description="Base of the growth of the exploration constant.")
     pb_c_init: float = Field(1.25, ge=0, le=1e9, description="Exploration constant of PUCT.")
     discount: float = Field(0.997, gt=0, le=1, description="Discount factor per action.")
-    acting: Literal["alternating", "single"] = Field(
+    acting: Literal["alternating", "single", "both"] = Field(
         "alternating",
-        description="Who acts inside the model: two players in turn, or a single one; a latent model's own "
-        "attribute acting overrides it.",
+        description="Who acts inside the model: two players in turn, a single one, or both at once; a latent model's "
+        "own attribute acting overrides it.",
     )
 
     def search(self) -> SearchConfig:
