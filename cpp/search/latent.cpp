@@ -10,7 +10,17 @@ namespace {
 
 using LatentSearch = Search<LatentDynamics>;
 
+// Both players act inside the model if and only if both act in the position that it stands for.
+void check_acting(ActingOrder order, Acting acting) {
+  const bool both = order == ActingOrder::kBoth;
+  if (acting == kOver || both == (acting == kBoth)) return;
+  throw InvalidInput(both ? "in this position one player acts, but in the learned model both always act at once"
+                          : "in this position both players act at once, but in the learned model never: a learned model "
+                            "needs players who always act in turn, or always at once, or a single player");
+}
+
 LatentDynamics dynamics_of(const LatentModel& model, LatentRoot root) {
+  check_acting(model.order, root.acting);
   LatentDynamics dynamics(model.num_actions, model.order, model.slots);
   dynamics.set_root_legal(std::move(root.legal[0]), std::move(root.legal[1]));
   dynamics.set_root_observation(std::move(root.observation));

@@ -132,8 +132,8 @@ def thought_section(folder: Path, config: TrainConfig, game: Game, sample: Sampl
     from ramify.engine import Searcher
     from ramify.evaluators import Network
     from ramify.networks import load
+    from ramify.networks.layouts import unit_returns
     from ramify.training import checkpoints, network_file
-    from ramify.training.fitting import has_unit_returns
 
     states = [] if sample is None else [state for state in sample.states if not state.is_over]
     if not states:
@@ -145,7 +145,7 @@ def thought_section(folder: Path, config: TrainConfig, game: Game, sample: Sampl
     results = searcher.run_many(chosen, [config.seed] * len(chosen))
     method = player.acting  # type: ignore[attr-defined]
     figures = [thought(state, result, method) for state, result in zip(chosen, results, strict=True)]
-    scale = "from -1 (a certain loss) to +1 (a certain win)" if has_unit_returns(game) else "in the points of the game"
+    scale = "from -1 (a certain loss) to +1 (a certain win)" if unit_returns(game) else "in the points of the game"
     text = (
         f"Positions of the first game above, each searched by the latest checkpoint with {SIMULATIONS} simulations. "
         "Percentages are the policy of the search. "

@@ -15,7 +15,7 @@ from ramify.engine.batch import Arrays, LatentModel, per_player
 from ramify.engine.config import SearchConfig
 from ramify.engine.latent_steps import Inputs, Outputs, Steps
 from ramify.engine.latents import Latents, from_bits, loaded_torch, to_device, to_host
-from ramify.games import State
+from ramify.games import Game, State, number_of_players
 from ramify.games.chance import refuse_learned_model
 
 Found = tuple[NDArray[Any], NDArray[np.float32], NDArray[np.float32]]  # logits, values, rewards
@@ -72,7 +72,7 @@ class LatentSource:
         return {"num_actions": self.num_actions, "acting": self.model.acting, "slots": self.slots}
 
     def new_search(self, state: State, config: SearchConfig) -> _core.Search:
-        refuse_learned_model(getattr(state, "game", None))
+        self.check_game(getattr(state, "game", None))
         legal = [state.legal_actions(player).tolist() if player in state.acting else [] for player in (0, 1)]
         acting = sum(1 << player for player in state.acting)
         seen = np.ascontiguousarray(state.observation(0 if 0 in state.acting else 1), np.float32)
@@ -80,6 +80,14 @@ class LatentSource:
         return _core.make_latent_search(
             self.num_actions, self.model.acting, acting, legal[0], legal[1], config.model_dump(), self.slots, seen
         )
+
+    def check_game(self, game: Game | None) -> None:
+        """Raise a ValueError for a game that the model cannot be one of; None: nothing is known of it."""
+        if game is None:
+            return
+        refuse_learned_model(game)
+        if number_of_players(game) == 1 and self.model.acting != "single":
+            raise ValueError(f"{game.name} is a game of one player: the model's acting cannot be {self.model.acting!r}")
 
     def begin(self, states: Sequence[State]) -> None:
         pass  # searches bring their observations with them, and their latent states have slots of their own

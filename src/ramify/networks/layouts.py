@@ -84,9 +84,12 @@ def policy_layout(game: Game) -> Layout:
 
 
 def unit_returns(game: Game) -> bool:
-    """Whether returns are known to be between -1 and 1."""
+    """Whether returns are known to be between -1 and 1, by the table above or because the game says so."""
     needed = _UNIT.get(game.name)
-    return needed is not None and all(game.params.get(name) == value for name, value in needed.items())
+    if needed is not None and all(game.params.get(name) == value for name, value in needed.items()):
+        return True
+    least, most = getattr(game, "returns_range", None) or (-math.inf, math.inf)
+    return bool(least >= -1 and most <= 1)
 
 
 def spec_of(game: Game) -> Spec:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ramify.networks.blocks import ConvNorm, activation, pool
-from ramify.networks.categorical import mean_of
+from ramify.networks.categorical import expanded, mean_of
 from ramify.networks.config import LearnedConfig, MuZeroConfig, MuZeroMLPConfig, Registry
 from ramify.networks.heads import POLICIES, per_player, scaled
 from ramify.networks.layouts import Spec
@@ -65,13 +65,25 @@ class LearnedModel(GameNetwork):
 
     def __init__(self, config: LearnedConfig, spec: Spec) -> None:
         super().__init__(config, spec)
-        if config.value == "wdl" and (config.support or not spec.unit_returns):
-            raise ValueError("value='wdl' needs a game with returns between -1 and 1, and support=0")
+        if config.value == "wdl" and config.support:
+            raise ValueError("value='wdl' needs support=0: both say how values are distributed")
+        if config.value == "wdl" and not spec.unit_returns:
+            raise ValueError(
+                f"value='wdl' needs returns between -1 and 1, which {spec.game} does not say it has: a game says so by "
+                "returns_range = (-1, 1)"
+            )
 
     @property
     def acting(self) -> str:
         """Who acts inside the model: alternating, single or both."""
         return self.config.acting
+
+    @property
+    def reach(self) -> float:
+        """The largest value or reward that the model can say."""
+        if self.config.support:
+            return float(expanded(torch.tensor(float(self.config.support))))
+        return math.inf if self.config.value == "linear" else self.config.value_scale
 
     @property
     @abstractmethod

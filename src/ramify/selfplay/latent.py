@@ -7,14 +7,13 @@ from typing import cast
 from ramify.engine.batch import LatentModel
 from ramify.engine.latent_source import LatentSource
 from ramify.games import Game
-from ramify.games.chance import refuse_learned_model
 from ramify.selfplay.config import PlayConfig
 
 
 def latent_source(game: Game, model: object, play: PlayConfig, fixed_batches: int | None) -> LatentSource:
     """The source for games with ``model``; raises a ValueError for settings that need the rules in the tree."""
-    refuse_learned_model(game)
     source = LatentSource(cast(LatentModel, model), game.observation_shape)
+    source.check_game(game)
     if source.num_actions < game.num_actions:
         raise ValueError(
             f"the model's num_actions is {source.num_actions}, but {game.name} has {game.num_actions} actions"

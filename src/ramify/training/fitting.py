@@ -105,7 +105,7 @@ def fitted_search(game: Game, size: GameSize, share: float) -> dict[str, Any]:
     else:
         search |= {"noise_fraction": 0.25, "noise_alpha": round(_clamp(10 / size.choices, 0.1, 1.0), 2)}
     search |= {"fpu": "reduction", "fpu_offset": 0.2, "c_puct": 1.4}
-    if not has_unit_returns(game):
+    if not unit_returns(game):
         search["normalize"] = "remaining" if isinstance(game, _core.Game) else "minmax"
     return search
 
@@ -119,12 +119,6 @@ def fitted_play(game: Game, size: GameSize, share: float) -> dict[str, Any]:
     if game.simultaneous:
         return {**play, "acting": "average", "temperature_end": 1.0}
     return {**play, "temperature_half_life": float(_clamp(round(size.turns / 3), 2, 15))}
-
-
-def has_unit_returns(game: Game) -> bool:
-    """Whether returns are known to lie between -1 and 1."""
-    least, most = getattr(game, "returns_range", None) or (-math.inf, math.inf)
-    return unit_returns(game) or (least >= -1 and most <= 1)
 
 
 def _multiple(number: float, of: int) -> int:

@@ -26,9 +26,12 @@ def make_learner(module: GameNetwork, config: TrainConfig, device: torch.device)
             return ParallelLearner(module, config.optimizer, config.losses, device, config.loop.learners)
         compiled = bool(config.records) and config.loop.compile
         return Learner(module, config.optimizer, config.losses, device, compiled=compiled)
-    for name, wrong in (("play.reuse", config.play.reuse), ("loop.exact", config.loop.exact)):
-        if wrong:
-            raise ValueError(f"{name} must be false for a learned model: its searches begin anew with every move")
+    if config.records:
+        raise ValueError("a learned model is trained along whole games: give folders of games as sources, not records")
+    if config.play.reuse:
+        raise ValueError("play.reuse must be false for a learned model: its searches begin anew with every move")
+    if config.loop.exact:
+        raise ValueError("loop.exact must be false for a learned model: its batches have roots and other rows")
     if config.loop.learners > 1:
         raise ValueError("loop.learners must be 1 for a learned model")
     if config.loop.evaluator not in ("auto", "torch"):

@@ -24,6 +24,8 @@ from ramify.training.samples import (
     without_groups,
 )
 
+SAME_SUM = 1e-5  # how far, relative to their size, rewards may be from adding up to 0
+
 
 @dataclass(frozen=True)
 class Trajectories(Samples):
@@ -69,6 +71,7 @@ def game_trajectory(
     """The moves of one game."""
     _check_order(game, record, players)
     states, rewards = replay(game, record)
+    _check_rewards(game, record, rewards, players)
     record = cut_by_limits(record, states[-1])
     made = _blank(game, len(record.moves), players)
     made.games[:] = record.number
@@ -104,4 +107,21 @@ def _check_order(game: Game, record: GameRecord, players: int) -> None:
         raise ValueError(
             f"a learned model needs players who always act in turn, or always at once, or a single player: in game "
             f"{record.number} of {game.name} they do not"
+        )
+
+
+def _check_rewards(game: Game, record: GameRecord, rewards: NDArray[np.float64], players: int) -> None:
+    """Raise a ValueError where players act in turn, and what one of them gains is not what the other one loses.
+
+    In games in turn a learned model knows the value of the player to move alone.
+    """
+    if players == 2 or number_of_players(game) == 1:
+        return
+    sums = np.abs(rewards.sum(axis=1)) > SAME_SUM * (1 + np.abs(rewards).max(axis=1))
+    if sums.any():
+        first, second = rewards[int(sums.argmax())]
+        raise ValueError(
+            f"a learned model of a game in turn needs rewards that add up to 0: in game {record.number} of {game.name} "
+            f"an action gives {first:g} and {second:g}. Train another kind of network, such as network.kind=mlp with "
+            "network.per_player=true"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,13 +12,17 @@ from torch import Tensor
 from torch.nn import functional
 
 from ramify.networks import GameNetwork, LearnedModel
-from ramify.networks.categorical import two_hot
+from ramify.networks.categorical import contracted, two_hot
 from ramify.training.captured import CapturedSteps, cuda_graphs
 from ramify.training.config import LossConfig, OptimizerConfig, UnrollConfig
 from ramify.training.learner import Learner
 from ramify.training.losses import wdl_loss_rows
 from ramify.training.outcomes import merged
 from ramify.training.unroll import UnrollBatch
+
+logger = logging.getLogger("ramify")
+
+ROUNDING = 1e-4  # how far, relative to it, a number may be beyond what the network can say
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,8 @@ def unroll_measures(batch: UnrollBatch, found: Unrolled) -> dict[str, float]:
         "value_correlation": float(torch.corrcoef(both)[0, 1]) if varies else 0.0,
         "explained_variance": float(1 - (wanted - given).var(unbiased=False) / spread) if spread > 0 else 0.0,
         "legal_mass": float(mean(masses[:, 0], legal[:, 0].float())),
-        "legal_mass_last": float(mean(masses[:, -1], legal[:, -1].float())),
+        # No game may have so many actions left that there are legal ones after the unroll.
+        **({"legal_mass_last": float(mean(masses[:, -1], legal[:, -1].float()))} if legal[:, -1].any() else {}),
         "value_error": float(mean(errors[:, 0], known[:, 0])),
         "value_error_last": float(mean(errors[:, -1], known[:, -1])),
         "reward_error": float(mean(paid, known[:, :-1])),
@@ -161,6 +168,7 @@ class UnrollLearner(Learner):
         """``graphs``: on CUDA, launch forward and backward pass as one graph."""
         super().__init__(module, optimizer, weights, device)
         self.unroll = unroll
+        self.beyond = False  # whether it was said that numbers are beyond those of the network
         self.captured: CapturedSteps | None = None  # steps as CUDA graphs
         if graphs and device.type == "cuda":
             self.captured = CapturedSteps(self.module, super()._gradients, cuda_graphs(device))
@@ -180,6 +188,23 @@ class UnrollLearner(Learner):
 
     def _measures(self, module: GameNetwork, batch: Any) -> dict[str, float]:
         model = cast(LearnedModel, module)
+        self._check_reach(model, batch)
         found = unrolled(model, batch, 1.0)
         losses = unroll_losses(model, batch, found, self.weights)
         return {**{name: float(loss) for name, loss in losses.items()}, **unroll_measures(batch, found)}
+
+    def _check_reach(self, model: LearnedModel, batch: UnrollBatch) -> None:
+        """Log a warning, once, where the network cannot say the numbers that it is trained on."""
+        largest = max(float(batch.values.abs().max()), float(batch.rewards.abs().max()))
+        if self.beyond or largest <= model.reach * (1 + ROUNDING):
+            return
+        self.beyond = True
+        support = math.ceil(float(contracted(torch.tensor(largest))))
+        way = "" if model.config.support else "network.value=linear or "
+        logger.warning(
+            "values or rewards of up to %.6g are cut off: the network's go up to %.6g. Use %snetwork.support=%d",
+            largest,
+            model.reach,
+            way,
+            support,
+        )
