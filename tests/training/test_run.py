@@ -24,7 +24,7 @@ from ramify.selfplay import read_folder
 from ramify.training import as_yaml, checkpoints, latest, network_file, read_metrics, train
 from ramify.training.checkpoints import LEARNER, read_progress
 from ramify.training.overlap import load_shard
-from ramify.training.run import Training
+from ramify.training.run import Training, start_network
 from tests.training.helpers import losses, tiny
 
 
@@ -251,11 +251,37 @@ def test_a_network_to_start_from(unbroken, tmp_path):
     assert network_id(first) == identity(unbroken)
 
 
+def test_a_shipped_network_to_start_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = tiny(start="hex-5", game="hex", params={"size": 5})
+    game = config.make_game()
+    [shipped] = [entry for entry in rf.pretrained() if entry.name == "hex-5"]
+    assert network_id(start_network(config, game)) == network_id(shipped.module())
+    own = rf.networks.make(game, "1x8")
+    rf.networks.save("hex-5", own)  # a file of that name is meant first
+    assert network_id(start_network(config, game)) == network_id(own)
+    with pytest.raises(FileNotFoundError, match="hex-55"):
+        start_network(tiny(start="hex-55", game="hex", params={"size": 5}), game)
+
+
 def test_time_ends_a_run(tmp_path):
     start = time.perf_counter()
     train(tiny(loop__iterations=100_000, loop__max_seconds=1.0), tmp_path)
     assert time.perf_counter() - start < 30
     assert latest(tmp_path / "checkpoints").name != "000000"
+
+
+def test_a_limit_that_does_not_end_a_run_does_not_change_it(tmp_path):
+    """The learning rate follows the iterations, and not the clock, unless the clock is ahead of them."""
+    for limit in (None, 100.0):
+        train(tiny(loop__iterations=3, loop__max_seconds=limit), tmp_path / str(limit))
+    rates = [[line["learning_rate"] for line in steps_of(tmp_path / name)] for name in ("None", "100.0")]
+    assert rates[0] == rates[1]
+    assert identity(tmp_path / "None") == identity(tmp_path / "100.0")
+
+
+def steps_of(folder):
+    return list(read_metrics(folder / "metrics.jsonl", "step"))
 
 
 def test_a_run_that_goes_on_shows_where_it_is(unbroken, tmp_path):

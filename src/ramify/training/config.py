@@ -413,8 +413,8 @@ class TrainConfig(Settings):
     start: str | None = Field(
         None,
         description=(
-            "Saved network, or folder of a run or checkpoint, from which training starts; it must be for this game, "
-            "and may be for another board size."
+            "Saved network, folder of a run or checkpoint, or shipped network from which training starts; it must be "
+            "for this game, and may be for another board size."
         ),
     )
     seed: int = Field(0, ge=0, lt=2**63, description="Seed of network initialisation, self-play and sampling.")

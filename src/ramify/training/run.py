@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ramify.base.shipped import shipped_networks
 from ramify.cluster.connection import import_ray
 from ramify.games import Game
 from ramify.games.chance import refuse_learned_model
@@ -25,6 +26,7 @@ from ramify.networks import GameNetwork, LearnedModel, config_of, load, make, ne
 from ramify.networks.blocks import renormalized
 from ramify.networks.config import LearnedConfig
 from ramify.networks.devices import choose_device
+from ramify.networks.files import weights_path
 from ramify.selfplay.journal import recover
 from ramify.selfplay.records import GameRecord
 from ramify.training.checkpoints import (
@@ -170,9 +172,14 @@ class Training:
         return min(loop.iterations, self.consumed.games // loop.games if self.overlap else self.iteration)
 
     def progress(self, share: float) -> float:
-        """The completed fraction of the run, by games or by time."""
-        limit = self.config.loop.max_seconds
-        return share if limit is None else min(1.0, max(share, self.seconds / limit))
+        """The completed fraction of the run: by games, or by time if time is ahead by more than an iteration.
+
+        A run that its time limit does not end is thus the same on a faster and a slower machine.
+        """
+        loop = self.config.loop
+        if loop.max_seconds is None:
+            return share
+        return min(1.0, max(share, self.seconds / loop.max_seconds - 1 / loop.iterations))
 
     # Positions.
 
@@ -420,9 +427,11 @@ def start_network(config: TrainConfig, game: Game) -> GameNetwork:
 
 
 def start_file(path: Path) -> Path:
-    """The network file of what ``start`` names: the file itself, a checkpoint, or the newest checkpoint of a run."""
+    """The network file of what ``start`` names: the file itself, a checkpoint, the newest checkpoint of a run, or a
+    shipped network."""
     if not path.is_dir():
-        return path
+        shipped = {entry.name: entry.file for entry in shipped_networks()}
+        return path if weights_path(path).is_file() else shipped.get(str(path), path)
     newest = path if network_file(path).is_file() else latest(path / "checkpoints")
     if newest is None:
         raise FileNotFoundError(f"start: {path} is neither a training run nor a checkpoint")
