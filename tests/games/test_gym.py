@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ramify as rf
+from ramify.games.failures import game_failure
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -117,6 +119,71 @@ def test_one_of_n_choices_is_a_vector_with_a_one() -> None:
     state.apply(2)  # to the right
     assert state.observation().argmax() == 1
     assert rf.search(game.state(actions=[1, 1, 2, 1]), simulations=200).best_action == 2  # the goal is two steps away
+
+
+class Line(gymnasium.Env):  # type: ignore[misc, name-defined]
+    """Steps of 1 or 2 along a line of some length, which may be broken from some place on."""
+
+    observation_space = gymnasium.spaces.Box(-99, 99, (1,), np.float32)
+
+    def __init__(self, actions: Any = None, length: int = 5, broken: int = 99) -> None:
+        self.action_space = gymnasium.spaces.Discrete(2, start=1) if actions is None else actions
+        self.length, self.places = length, list(range(broken))
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.place = 0
+        return self.seen(), {}
+
+    def step(self, action: Any) -> Any:
+        assert self.action_space.contains(action)
+        self.place += int(action)
+        return self.seen(), float(action), self.place >= self.length, False, {}
+
+    def seen(self) -> Any:
+        return np.array([self.places[self.place]], np.float32)
+
+
+@pytest.fixture
+def line() -> Iterator[str]:
+    """The name of a task of a user's own."""
+    gymnasium.register("ramify-line-v0", Line)
+    yield "gym:ramify-line-v0"
+    gymnasium.registry.pop("ramify-line-v0")
+
+
+def test_actions_are_counted_from_0_whatever_the_first_of_the_task_is(line: str) -> None:
+    game = rf.make(line)
+    assert game.num_actions == 2
+    state = game.initial_state(seed=0)
+    assert state.legal_actions().tolist() == [0, 1]
+    assert [state.apply(action)[0] for action in (0, 1)] == [1.0, 2.0]
+    assert state.fields["actions"] == [0, 1]
+    assert state.after(0).observation().tolist() == [4.0]
+    assert game.state(**state.fields).key == state.key
+
+
+@pytest.mark.parametrize("space", [gymnasium.spaces.MultiBinary(3), gymnasium.spaces.MultiDiscrete([2, 2])])
+def test_actions_that_are_not_one_choice_are_refused(line: str, space: Any) -> None:
+    with pytest.raises(rf.InvalidInput, match=r"its actions are Multi.*, not a number of choices"):
+        rf.make(line, actions=space)
+
+
+def test_an_error_in_a_task_of_ones_own_is_shown_where_it_is(line: str, run: Any) -> None:
+    state = rf.make(line, length=99, broken=20).state(actions=[1] * 9)
+    with pytest.raises(IndexError) as caught:
+        state.after(1)
+    sentence = str(game_failure(caught.value))
+    number = Line.seen.__code__.co_firstlineno + 1
+    assert sentence.startswith(f"game '{line}': step raised IndexError: list index out of range (")
+    assert f"test_gym.py:{number}); " in sentence
+    words = ("-p", "length=99", "-p", "broken=20", "--games", "1", "--simulations", "4")
+    code, _, err = run("selfplay", line, "games", *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"game '{line}': step raised IndexError: " in err
+    with pytest.raises(rf.IllegalAction) as illegal:
+        state.apply(7)
+    assert game_failure(illegal.value) is None
 
 
 def test_numbers_that_are_not_bytes_stay_as_they_are() -> None:

@@ -173,6 +173,17 @@ def test_copies_save_turns_and_change_nothing(walk: Any, copies: bool) -> None:
     assert Walk.resets == (1 if copies else 10)
 
 
+def test_actions_are_counted_from_0_whatever_the_first_of_an_agent_is(
+    walk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Walk, "action_space", lambda _, agent: spaces.Discrete(2, start=int(agent[-1])))
+    game = walk()
+    assert game.num_actions == 2
+    state = game.initial_state(seed=0)
+    assert state.legal_actions().tolist() == [0, 1]
+    assert [state.apply(0).tolist() for _ in range(2)] == [[0.0, 0.0], [1.0, 1.0]]
+
+
 def test_turns_that_draw_lots_are_noticed(walk: Any) -> None:
     assert walk(lots=True).chance
     assert not walk(lots=False).chance

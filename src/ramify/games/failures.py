@@ -39,6 +39,8 @@ def game_failure(error: BaseException) -> str | None:
         if before and (owner := _owner(frame)) is not None:
             return _raised(error, owner, steps[place:])
         before = _ours(frame.f_code.co_filename)
+    if (found := _in_simulator(steps)) is not None:
+        return _raised(error, *found)
     return _miscalled(error, steps) if isinstance(error, TypeError) else None
 
 
@@ -62,6 +64,23 @@ def _owner(frame: FrameType) -> Any:
     kind = type(owner)
     is_game = hasattr(kind, "initial_state") or (hasattr(kind, "legal_actions") and hasattr(kind, "apply"))
     return owner if is_game and hasattr(kind, code.co_name) else None
+
+
+def _in_simulator(steps: list[Step]) -> tuple[Any, list[Step]] | None:
+    """The game of a simulator that raised an error, and the steps from the simulator's own method on; None if none did.
+
+    Between this package and that method are wrappers of the simulator's library.
+    """
+    from ramify.games.simulators import SimulatedGame  # which imports this module
+
+    game, task = None, None
+    for place, (frame, _) in enumerate(steps):
+        code, given = frame.f_code, frame.f_locals
+        if task is not None and code.co_argcount and given.get(code.co_varnames[0]) is task:
+            return None if _ours(code.co_filename) else (game, steps[place:])
+        if isinstance(given.get("self"), SimulatedGame) and "task" in given:
+            game, task = given["self"], getattr(given["task"], "unwrapped", given["task"])
+    return None
 
 
 def _raised(error: BaseException, owner: Any, steps: list[Step]) -> str:

@@ -37,7 +37,8 @@ class GymGame(SimulatedGame):
         own = {} if time_limit is OWN else {"time_limit": time_limit}
         self.params = {**own, **params}
         first = self._new()
-        self.num_actions = whole_actions(first.action_space, self.name)
+        self._actions = whole_actions(first.action_space, self.name)  # as the task numbers them
+        self.num_actions = len(self._actions)
         self._space = first.observation_space
         self.observation_shape = observation_shape(self._space, self.name)
         self._all_actions = tuple(range(self.num_actions))
@@ -58,7 +59,7 @@ class GymGame(SimulatedGame):
         return self._seen(observation, False)
 
     def _turn(self, task: Any, actions: tuple[int, ...]) -> tuple[Seen, tuple[float, float]]:
-        observation, reward, terminated, truncated, _ = task.step(actions[0])
+        observation, reward, terminated, truncated, _ = task.step(self._actions[actions[0]])
         seen = self._seen(observation, bool(terminated or truncated), bool(truncated and not terminated))
         return seen, (float(reward), 0.0)
 

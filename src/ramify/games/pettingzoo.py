@@ -47,8 +47,8 @@ class PettingZooGame(SimulatedGame):
         if len(self._agents) not in (1, 2):
             raise InvalidInput(f"{self.name} cannot be played here: it has {len(self._agents)} agents, not one or two")
         self.num_players = len(self._agents)
-        counts = [whole_actions(first.action_space(agent), self.name) for agent in self._agents]
-        self.num_actions, self._counts = max(counts), counts
+        self._actions = [whole_actions(first.action_space(agent), self.name) for agent in self._agents]
+        self.num_actions = max(map(len, self._actions))
         spaces = [_shown_space(first.observation_space(agent)) for agent in self._agents]
         if any(space != spaces[0] for space in spaces):
             raise InvalidInput(f"{self.name} cannot be played here: its agents have different observations: {spaces}")
@@ -77,11 +77,13 @@ class PettingZooGame(SimulatedGame):
 
     def _turn(self, task: Any, actions: tuple[int, ...]) -> tuple[Seen, tuple[float, float]]:
         if self.simultaneous:
-            given = dict(zip(self._agents, actions, strict=True))
+            given = {
+                agent: own[action] for agent, own, action in zip(self._agents, self._actions, actions, strict=True)
+            }
             observations, rewards, terminations, truncations, infos = task.step(given)
             seen = self._seen_at_once(task, observations, infos, _cut_off(terminations, truncations))
             return seen, self._pair(rewards)
-        task.step(actions[0])
+        task.step(self._actions[self._agents.index(task.agent_selection)][actions[0]])
         total = np.array(self._pair(task.rewards))
         while task.agents and _done(task, task.agent_selection) and not all(_done(task, name) for name in task.agents):
             task.step(None)  # one of the agents has left
@@ -117,7 +119,7 @@ class PettingZooGame(SimulatedGame):
         mask = observation.get("action_mask") if isinstance(observation, dict) else None
         mask = info.get("action_mask") if mask is None else mask
         if mask is None:
-            return tuple(range(self._counts[player]))
+            return tuple(range(len(self._actions[player])))
         return tuple(int(action) for action in np.flatnonzero(mask))
 
     def _seen(

@@ -251,11 +251,17 @@ def _copied(task: Any) -> Any:
         return None
 
 
-def whole_actions(space: Any, owner: str) -> int:
-    """The number of actions of one of Gymnasium's spaces; raises InvalidInput unless they are 0, 1, 2, ..."""
-    if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
+def is_choice(space: Any) -> bool:
+    """Whether one of Gymnasium's spaces is one of n choices, which are numbered from ``start`` on."""
+    return hasattr(space, "n") and hasattr(space, "start")
+
+
+def whole_actions(space: Any, owner: str) -> range:
+    """The actions of one of Gymnasium's spaces as it numbers them; raises InvalidInput where they are no choices."""
+    if not is_choice(space):
         raise InvalidInput(f"{owner} cannot be played here: its actions are {space}, not a number of choices")
-    return operator.index(space.n)
+    first = operator.index(space.start)
+    return range(first, first + operator.index(space.n))
 
 
 def observation_shape(space: Any, owner: str) -> tuple[int, ...]:
@@ -263,7 +269,7 @@ def observation_shape(space: Any, owner: str) -> tuple[int, ...]:
 
     Vectors stay as they are, images become planes, and one of n choices becomes a vector of n numbers.
     """
-    if hasattr(space, "n") and np.ndim(space.n) == 0:
+    if is_choice(space):
         return (operator.index(space.n),)
     shape = tuple(int(side) for side in getattr(space, "shape", None) or ())
     if not hasattr(space, "low") or not 1 <= len(shape) <= 3:
@@ -286,7 +292,7 @@ def planes_first(image: NDArray[Any]) -> NDArray[np.float32]:
 
 def observed(space: Any, given: Any) -> NDArray[np.float32]:
     """An observation from this space, in the shape of ``observation_shape``; bytes become numbers from 0 to 1."""
-    if hasattr(space, "n"):
+    if is_choice(space):
         chosen = np.zeros(operator.index(space.n), np.float32)
         chosen[int(given) - int(space.start)] = 1.0
         return chosen
