@@ -85,6 +85,15 @@ def test_settings_that_another_kind_of_network_does_not_have_are_named_in_a_line
     assert "network:\n  kind: resnet\n  blocks: 4\n  channels: 32\n" in out
 
 
+def test_parameters_are_those_of_the_game_that_is_trained(run):
+    given = ("-p", "size=4")
+    code, out, err = run("train", "muzero-tictactoe", "game=hex", *given, "--show")
+    assert code == 0, err
+    assert "game: hex\nparams:\n  size: 4\n" in out
+    code, _, err = run("train", "hex-5", "game=tictactoe", *given)
+    assert (code, err) == (2, "ramify: tictactoe has no parameter 'size'; it has no parameters\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

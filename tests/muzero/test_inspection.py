@@ -17,7 +17,9 @@ from ramify.arena import Memory, Turn, match, read_player
 from ramify.cli import app
 from ramify.cli.common import sparkline
 from ramify.cli.inspect import SHARES, Section
-from ramify.muzero.inspection import inspect_model
+from ramify.cli.inspect_model import inspect_network
+from ramify.muzero.inspection import inspect_model, played_games
+from tests.children import run_command
 from tests.muzero.perfect import GAMES, Perfect
 from tests.training.helpers import records
 
@@ -86,6 +88,101 @@ def test_the_command_shows_it(tmp_path: Path) -> None:
     assert all(0 <= row["mass on legal actions"] <= 1 for row in rows)
     assert len(rows) >= 4
     assert "mass on legal actions" in page.read_text()
+
+
+def test_a_damaged_network_of_a_run_is_named(tmp_path: Path) -> None:
+    """And its games are not shown in its place."""
+    file = tmp_path / "run" / "checkpoints" / "000001" / "network.safetensors"
+    rf.networks.save(file, rf.networks.make(rf.make("tictactoe"), VECTORS))
+    file.write_bytes(file.read_bytes()[:1000])
+    for named in (tmp_path / "run", file):
+        result = CliRunner().invoke(app.app, ["inspect", str(named)])
+        assert result.exit_code == 2
+        said = " ".join(result.output.split())
+        assert f"{file} is not a network written by ramify.networks.save, or it is damaged" in said
+
+
+def test_a_run_of_another_kind_of_network_is_inspected_by_its_games(run: Any) -> None:
+    maze = ["-p", "width=3", "-p", "height=3", "-p", "cheese=1", "-p", "max_turns=5"]
+    assert run("selfplay", "pyrat", "run/games", *maze, "--games", "2", "--simulations", "8")[0] == 0
+    game = rf.make("pyrat", width=3, height=3, cheese=1, max_turns=5)
+    rf.networks.save("run/checkpoints/000001/network", rf.networks.make(game, "mlp:1x8"))
+    code, out, err = run("inspect", "run", "--json")
+    assert code == 0, err
+    assert "Equilibria" in json.loads(out)
+
+
+def test_it_tells_how_far_it_is() -> None:
+    game, told = rf.make("tictactoe"), list[tuple[str, float]]()
+    model = Perfect(game, 2)
+
+    def show(phase: str, share: float) -> None:
+        told.append((phase, share))
+
+    games = played_games(game, model, 3, 4, seed=0, discount=1.0, show=show)
+    assert all(phase.startswith("playing 3 games, ") for phase, _ in told)
+    assert [share for _, share in told] == sorted(share for _, share in told)
+    assert all(0 <= share < 1 for _, share in told)  # a bar that is full would stop its clock
+    told.clear()
+    inspect_model(game, model, games, depths=2, positions=4, show=show)
+    assert [share for _, share in told] == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
+    assert "the rules 2 of 2 actions on" in told[-1][0]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_terminal_shows_how_far_it_is(
+    quiet: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = saved(tmp_path, rf.make("tictactoe"), VECTORS)
+    inspect_network(network, 1, 2, 1.0, quiet=quiet)
+    assert capsys.readouterr().err == ""  # no terminal
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    inspect_network(network, 1, 2, 1.0, quiet=quiet)
+    assert ("comparing the model" in capsys.readouterr().err) != quiet
+
+
+ALONE = """
+import ramify as rf
+
+
+@rf.register("row_of_mine")
+class Row(rf.PythonGame):
+    num_players = 1
+    num_actions = 2
+    observation_shape = (2,)
+
+    def start(self, rng):
+        return 0, 0
+
+    def acting(self, position):
+        return [0] if position[1] < 6 else []
+
+    def legal_actions(self, position, player):
+        return [0, 1]
+
+    def apply(self, position, action):
+        place, turn = position
+        return (place + action, turn + 1), (float(action), 0.0)
+
+    def observation(self, position, player):
+        return position
+"""
+
+
+def test_a_game_of_one_player_with_rules_is_searched_by_them(tmp_path: Path) -> None:
+    (tmp_path / "row_of_mine.py").write_text(ALONE)
+    words = ["network.kind=muzero-mlp", "loop.iterations=1", "loop.games=4", "search.simulations=4"]
+    start = ["train", "row_of_mine", "--import", "row_of_mine.py", "--folder", "run", *words]
+    trained = run_command(*start, folder=tmp_path)
+    assert trained.code == 0, trained.err
+    page = tmp_path / "page.html"
+    options = ["--games", "2", "--simulations", "4", "--json", "--out", str(page)]
+    inspected = run_command("inspect", "run", *options, folder=tmp_path)
+    assert inspected.code == 0, inspected.err
+    rows = json.loads(inspected.out)["Learned model"]
+    assert len(rows) > 3
+    assert all(0 <= row["same best action"] <= 1 for row in rows)
+    assert "left out" not in page.read_text()
 
 
 def test_a_missing_column_is_explained(tmp_path: Path) -> None:

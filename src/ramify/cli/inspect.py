@@ -99,7 +99,7 @@ def inspect(
                 raise ValueError(f"{folder} is a learned network itself: leave out --network, which is for games")
             played = min(games, GAMES)
             factor = trained_search(str(folder)).get("discount", 1.0) if discount is None else discount
-            game, section = model_section(learned, played, simulations, factor)
+            game, section = model_section(learned, played, simulations, factor, quiet=json)
             sections, count, title = [section], played, f"Learned model of {game.name}"
         else:
             refuse_other(folder)
@@ -317,9 +317,9 @@ def print_section(section: Section) -> None:
             )
 
 
-def model_section(network: Path, games: int, simulations: int, discount: float) -> tuple[Game, Section]:
+def model_section(network: Path, games: int, simulations: int, discount: float, *, quiet: bool) -> tuple[Game, Section]:
     """The game of a learned network, and how far the network can be trusted."""
-    game, found = inspect_network(network, games, simulations, discount)
+    game, found = inspect_network(network, games, simulations, discount, quiet=quiet)
     text = (
         f"{games} games that {network} has played with itself. From their positions the model is followed along the "
         "actions really taken; errors are mean distances, of rewards to the real ones, of values to what the model "
@@ -327,9 +327,7 @@ def model_section(network: Path, games: int, simulations: int, discount: float) 
         f"by the rules with the same network, {simulations} simulations each."
     )
     if all(one.agreement is None for one in found):
-        text += (
-            f" It is left out for {game.name}: a task of one player cannot be searched by its rules in a short time."
-        )
+        text += f" It is left out for {game.name}: a simulator cannot be searched by its rules in a short time."
     head, rows, curves = shown_depths(found)
     return game, Section("Learned model", text, head, rows, curves)
 

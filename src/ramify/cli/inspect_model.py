@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ramify.cli.common import watched
 from ramify.cli.figures import Cell, decimal, percent, whole
 
 if TYPE_CHECKING:
-    from ramify.muzero.inspection import Depth
+    from ramify.muzero.inspection import Depth, Show
 
 GAMES = 32  # played by the model with itself
 SHARES = ("mass on legal actions by depth", "same best action by depth")  # curves from 0 to 1
@@ -28,13 +30,16 @@ def import_for_run(name: Path) -> None:
 
 
 def learned_network(name: Path) -> Path | None:
-    """The file of a learned network that ``name`` stands for, as --network takes it; None if it is none."""
+    """The file of a learned network that ``name`` stands for, as --network takes it; None if it is none.
+
+    Raises a ValueError for a run or a checkpoint whose network is damaged.
+    """
     from ramify.arena.network_files import is_learned, network_file
 
+    path = None
     with suppress(ValueError, OSError):
         path = network_file(str(name))
-        return path if is_learned(path) else None
-    return None
+    return path if path is not None and is_learned(path) else None
 
 
 def refuse_other(name: Path) -> None:
@@ -60,23 +65,45 @@ def refuse_other(name: Path) -> None:
     )
 
 
-def inspect_network(path: Path, games: int, simulations: int, discount: float) -> tuple[Any, list[Depth]]:
+def inspect_network(
+    path: Path, games: int, simulations: int, discount: float, *, quiet: bool
+) -> tuple[Any, list[Depth]]:
     """The game of a learned network, and what the network says at each depth of its own games."""
     from ramify.evaluators import LatentNetwork, Network
-    from ramify.games import make
+    from ramify.games import make, number_of_players
+    from ramify.games.simulators import SimulatedGame
     from ramify.muzero.inspection import inspect_model, played_games
     from ramify.networks import load
 
     module = load(path)
     game = make(module.spec.game, **module.spec.params)
     model = LatentNetwork(module)
-    records = played_games(game, model, games, simulations, seed=0, discount=discount)
-    # A single player's task cannot be searched by its rules in reasonable time: positions are found by playing again.
-    evaluator = None if module.acting == "single" else Network(module, model.input_device)
-    found = inspect_model(
-        game, model, records, simulations=simulations, evaluator=evaluator, discount=discount, positions=8 * games
-    )
-    return game, found
+    # A simulator of one player is not searched in reasonable time: its positions are found by playing again.
+    alone = isinstance(game, SimulatedGame) and number_of_players(game) == 1
+    how: dict[str, Any] = {
+        "positions": 8 * games,
+        "evaluator": None if alone else Network(module, model.input_device),
+        "simulations": simulations,
+        "discount": discount,
+    }
+    with progress_bar(quiet) as show:
+        records = played_games(game, model, games, simulations, seed=0, discount=discount, show=show)
+        return game, inspect_model(game, model, records, show=show, **how)
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Show | None]:
+    """A progress bar over what is being done; only on a terminal."""
+    if not watched(quiet):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = [TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda phase, share: bar.update(task, description=phase, completed=share)
 
 
 def shown_depths(found: list[Depth]) -> tuple[list[str], list[list[Cell]], dict[str, list[float]]]:

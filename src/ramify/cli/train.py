@@ -89,7 +89,8 @@ def train(
 
         place = folder or run_folder(name, params)
         imports = import_remembered(place)
-        refuse_misplaced(name, settings or [], param or [], set_ or [])
+        trained = str(given.get("game", name))  # parameters are those of the game that is trained
+        refuse_misplaced(trained, settings or [], param or [], set_ or [])
         changes = {f"params.{key}": value for key, value in params.items()} | given
         config = load_config(name, changes)
         if imports:

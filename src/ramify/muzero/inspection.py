@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from ramify.games import Game, State
 from ramify.muzero.model import as_inputs, as_numbers
 from ramify.selfplay import PlayConfig, SelfPlay
 from ramify.selfplay.records import GameRecord, decode
+
+Show = Callable[[str, float], None]  # told what is being done, and which share of it is done: less than 1
+Start = tuple[list[State], list[tuple[int, ...]], int]  # the states and actions of a game, and a place in it
 
 SEARCH = {"c_puct": 1.25, "c_base": 19652.0, "normalize": "minmax"}  # MuZero's
 
@@ -32,13 +36,20 @@ class Depth:
     agreement: float | None  # share of searches in the model with the best action of a search by the rules
 
 
-def played_games(game: Game, model: Any, games: int, simulations: int, seed: int, discount: float) -> list[GameRecord]:
-    """Games of the model with itself, with some chance in the choice of actions."""
+def played_games(
+    game: Game, model: Any, games: int, simulations: int, seed: int, discount: float, show: Show | None = None
+) -> list[GameRecord]:
+    """Games of the model with itself, with some chance in the choice of actions. ``show`` is told how far they are."""
     search = SearchConfig(simulations=simulations, discount=discount, noise_fraction=0.25, **SEARCH)
     play = PlayConfig(temperature=1.0, temperature_end=0.5, opening_moves=0 if model.acting == "single" else 2)
     cut = play.replace(max_moves=500)
     found = SelfPlay(game, model, search, cut, games=games, parallel_games=min(games, 64), seed=seed)
-    return [decode(data) for records in found for data in records]
+    made = list[GameRecord]()
+    for records in found:
+        made += map(decode, records)
+        if show is not None and len(made) < games:
+            show(f"playing {games} games, {found.counts['moves']:,} moves so far", len(made) / games)
+    return made
 
 
 def inspect_model(
@@ -52,23 +63,21 @@ def inspect_model(
     evaluator: Any = None,
     discount: float = 1.0,
     seed: int = 0,
+    show: Show | None = None,
 ) -> list[Depth]:
     """Compare a latent model with the rules along games, at depths from 0 to ``depths``.
 
     ``positions``: how many starts are drawn from the games. ``evaluator``: what values positions in the search by the
-    rules; None: there is no such search.
+    rules; None: there is no such search. ``show`` is told which depth is compared.
     """
-    rng, starts = np.random.default_rng(seed), list[tuple[list[State], list[tuple[int, ...]], int]]()
-    for record in records:
-        states = list(record.states(game))
-        taken = [move.actions for move in record.moves]
-        starts += [(states, taken, number) for number in range(len(taken))]
-    if not starts:
-        raise ValueError("there are no positions to inspect: the games have no moves")
-    chosen = [starts[i] for i in rng.permutation(len(starts))[:positions]]
+    compare = partial(_depth, model, simulations=simulations, evaluator=evaluator, discount=discount)
+    tell = partial(_tell_depth, show, depths)
+    chosen = _starts(game, records, positions, seed)
+    tell(0)
     now = initial(model, [states[number] for states, _, number in chosen])
-    found = [_depth(model, [states[n] for states, _, n in chosen], now, None, 0, simulations, evaluator, discount)]
+    found = [compare([states[number] for states, _, number in chosen], now, None, 0)]
     for depth in range(1, depths + 1):
+        tell(depth)
         kept = [i for i, (_, taken, number) in enumerate(chosen) if number + depth <= len(taken)]
         if not kept:
             break
@@ -83,8 +92,25 @@ def inspect_model(
             break
         there = rows(now, going_on)
         ongoing = [here[i] for i in going_on]
-        found.append(_depth(model, ongoing, there, errors, depth, simulations, evaluator, discount))
+        found.append(compare(ongoing, there, errors, depth))
     return found
+
+
+def _tell_depth(show: Show | None, depths: int, depth: int) -> None:
+    if show is not None:
+        show(f"comparing the model with the rules {depth} of {depths} actions on", depth / (depths + 1))
+
+
+def _starts(game: Game, records: Sequence[GameRecord], positions: int, seed: int) -> list[Start]:
+    """Positions drawn from the games, up to so many."""
+    starts = list[Start]()
+    for record in records:
+        states = list(record.states(game))
+        taken = [move.actions for move in record.moves]
+        starts += [(states, taken, number) for number in range(len(taken))]
+    if not starts:
+        raise ValueError("there are no positions to inspect: the games have no moves")
+    return [starts[i] for i in np.random.default_rng(seed).permutation(len(starts))[:positions]]
 
 
 def _depth(
