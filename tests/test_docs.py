@@ -13,7 +13,22 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs/python.md").read_text(enc
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 
-LAST = ["[0. 0.]", "[  0   0   0   0 199]", "True", "0", "stronger", "20", "4", "20", "49", "True", "UP", "exd5", "2"]
+LAST = [
+    "[0. 0.]",
+    "[  0   0   0   0 199]",
+    "True",
+    "0",
+    "stronger",
+    "20",
+    "4",
+    "20",
+    "49",
+    "True",
+    "True",
+    "UP",
+    "exd5",
+    "2",
+]
 
 
 @pytest.mark.parametrize(("number", "last"), list(enumerate(LAST)))
