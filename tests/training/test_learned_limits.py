@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 import ramify as rf
+from ramify.games.registry import _python_games
 from ramify.networks import make
 from ramify.networks.categorical import expanded
 from ramify.training import LossConfig, OptimizerConfig, TargetConfig, UnrollConfig, WindowConfig, load_config, train
@@ -67,6 +69,15 @@ class Alone(Ladder):
 
     def acting(self, position: tuple[int, int]) -> tuple[int, ...]:
         return (0,) if position[0] < 4 else ()
+
+
+@pytest.fixture(autouse=True)
+def _registry() -> Iterator[None]:
+    """Other tests list the games that there are."""
+    before = dict(_python_games)
+    yield
+    _python_games.clear()
+    _python_games.update(before)
 
 
 def ladder(kind: type[Ladder] = Ladder, **members: Any) -> Any:

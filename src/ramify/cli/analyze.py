@@ -38,6 +38,23 @@ Only = Annotated[
         "means all.",
     ),
 ]
+Learned = Annotated[
+    bool,
+    typer.Option(
+        "--learned",
+        help="Search inside the learned model (MuZero) that --network is, in place of the rules, with the settings "
+        "that it was trained with. Continuations end where the rules do not allow what the model does.",
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        "--top",
+        "--multipv",
+        min=1,
+        help=f"Number of actions to show, each with its line. Default: {SHOWN}, or all with --json.",
+    ),
+]
 
 
 def analyze(
@@ -50,24 +67,9 @@ def analyze(
     set_: options.SearchSettings = None,
     network: options.Network = None,
     evaluator: options.BestEvaluator = None,
-    learned: Annotated[
-        bool,
-        typer.Option(
-            "--learned",
-            help="Search inside the learned model (MuZero) that --network is, in place of the rules, with the settings "
-            "that it was trained with. Continuations end where the rules do not allow what the model does.",
-        ),
-    ] = False,
+    learned: Learned = False,
     seed: options.Seed = 0,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top",
-            "--multipv",
-            min=1,
-            help=f"Number of actions to show, each with its line. Default: {SHOWN}, or all with --json.",
-        ),
-    ] = None,
+    top: Top = None,
     json: options.AsJson = False,
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the position, with visits and values.")] = None,
     tree: Annotated[int, typer.Option(min=0, metavar="DEPTH", help="Also print the search tree to this depth.")] = 0,
