@@ -54,7 +54,7 @@ class MCTS:
         self.network = _checked_network(network)
         self.config = config if config is not None else MCTSConfig()
         self.acting: str = self.config.acting if hasattr(network, FUNCTIONS[0]) else network.acting
-        self._rng = np.random.default_rng(None if seed is None else checked_seed(seed))
+        self._rng = _generator(seed)
         self._root: RootNode | None = None
 
     @property
@@ -149,9 +149,15 @@ def _with_priors(evaluated: LatentOutput, root: RootNode) -> LatentOutput:
     return LatentOutput(evaluated.latents, logits, evaluated.values)
 
 
+def _generator(seed: int | None) -> np.random.Generator:
+    """Random numbers of a seed that is checked; None draws one."""
+    return np.random.default_rng(None if seed is None else checked_seed(seed))
+
+
 def _shares(counts: list[int]) -> list[float]:
     """The share of each in all visits."""
-    return [count / sum(counts) for count in counts]
+    total = sum(counts)
+    return [count / total for count in counts]
 
 
 def _checked_actions(root: RootNode, legal_actions: Sequence[Any], acting: str) -> list[list[int]]:
@@ -248,7 +254,7 @@ def select_action(
     each chosen by the visits of its player alone.
     """
     _check_temperature(temperature)
-    rng = np.random.default_rng(None if seed is None else checked_seed(seed))
+    rng = _generator(seed)
     search = MCTS(network, config, seed=int(rng.integers(2**63)))
     actions, probabilities = search.run(RootNode(0), observation, legal_actions)
     if search.acting == "both":
